@@ -1,0 +1,152 @@
+"""The agent: rings on one side, a channel on the other, and one thread between them.
+
+The watched program only ever touches a ring or appends to a deque. Twenty times a second the sender thread
+ships what is there, in packed batches. When the watcher is slow or gone, samples are folded and counted; the
+watched program notices nothing. Errors of the agent's own are swallowed, counted and sent as notes.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import deque
+from collections.abc import Callable
+
+from .channel import Channel
+from .events import SAMPLE, Command, Event, Folded, Lost, Note, Samples, Stream
+from .ring import Ring
+from .wire import MAX_SAMPLES
+
+#: Seconds between two batches.
+PERIOD = 0.05
+
+#: Rare events that may wait for a slow watcher.
+_PENDING = 4096
+_SKETCH = 33
+_MAX_ERRORS = 20
+
+
+class _Fold:
+    """Iterations of one stream on their way to becoming one `Folded`."""
+
+    def __init__(self) -> None:
+        self.first = self.start = self.end = self.wall_sum = self.cpu_sum = self.count = 0
+        self.walls = array("q")
+
+    def add(self, first: int, packed: bytes) -> None:
+        records = array("q", packed)
+        starts, walls, cpus = records[0::3], records[1::3], records[2::3]
+        if not self.count:
+            self.first, self.start = first, starts[0]
+        self.end = starts[-1] + walls[-1]
+        self.count += len(walls)
+        self.wall_sum += sum(walls)
+        self.cpu_sum += sum(cpus)
+        # Thinned by rank, not by age, so that minimum and maximum always survive.
+        self.walls = _thin(sorted(self.walls + walls), 1024)
+
+    def event(self, stream: int) -> Folded:
+        return Folded(
+            stream,
+            self.first,
+            self.count,
+            self.start,
+            self.end,
+            self.walls[0],
+            self.walls[-1],
+            self.wall_sum,
+            self.cpu_sum,
+            tuple(_thin(self.walls.tolist(), _SKETCH)),
+        )
+
+
+def _thin(ranked: list[int], most: int) -> array[int]:
+    """At most `most` values at evenly spaced ranks, both ends included."""
+    if len(ranked) <= most:
+        return array("q", ranked)
+    last = len(ranked) - 1
+    return array("q", [ranked[round(i * last / (most - 1))] for i in range(most)])
+
+
+class Agent:
+    def __init__(self, channel: Channel, on_command: Callable[[Command], None] | None = None) -> None:
+        self.channel = channel
+        self.errors = 0
+        self._on_command = on_command or (lambda command: None)
+        self._rings: dict[int, Ring] = {}
+        self._folds: dict[int, _Fold] = {}
+        self._lost: dict[int, int] = {}
+        self._pending: deque[Event] = deque(maxlen=_PENDING)
+        self._closing = threading.Event()
+        self._lock = threading.Lock()  # between two ticks: the sender's, and one that flush() or close() makes
+        self._thread = threading.Thread(target=self._run, name="tfslowtop-agent", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stream(self, name: str, kind: str, file: str, line: int) -> Ring:
+        """Announces a stream; its samples go to the ring that comes back, from one thread."""
+        ring, number = Ring(), len(self._rings)
+        self.emit(Stream(number, name, kind, file, line))
+        self._rings[number] = ring
+        return ring
+
+    def emit(self, event: Event) -> None:
+        """For rare events, from any thread: never blocks, never raises."""
+        self._pending.append(event)
+
+    def flush(self) -> None:
+        """Ships what is there now, without waiting for the sender's turn: it may not get one for seconds."""
+        self._guard(self._tick)
+
+    def close(self) -> None:
+        """Ships the rest and hangs up."""
+        self._closing.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=2.0)
+        self.flush()
+        self._guard(self.channel.close)
+
+    def _run(self) -> None:
+        while not self._closing.is_set() and self.channel.alive:
+            self._guard(self._tick)
+            self._guard(self._listen)
+
+    def _listen(self) -> None:
+        for command in self.channel.wait(PERIOD):
+            self._on_command(command)
+
+    def _tick(self) -> None:
+        with self._lock:
+            self.channel.flush()
+            # Heads first: an event emitted before a sample was put then travels before that sample.
+            heads = [(number, ring, ring.head) for number, ring in list(self._rings.items())]
+            while self._pending and self.channel.send(self._pending[0]):
+                self._pending.popleft()
+            for number, ring, head in heads:
+                self._ship(number, ring, head)
+
+    def _ship(self, number: int, ring: Ring, head: int) -> None:
+        folds = self._folds
+        if number in folds and self.channel.send(folds[number].event(number)):
+            del folds[number]
+        while ring.tail < head:
+            first, packed = ring.drain(head, MAX_SAMPLES)
+            if not packed:
+                continue
+            # Once something waits, what comes after it waits too: the order is part of the meaning.
+            if number in folds or self._pending or not self.channel.send(Samples(number, first, packed)):
+                folds.setdefault(number, _Fold()).add(first, packed)
+        if ring.lost != self._lost.get(number, 0) and self.channel.send(Lost(number, ring.lost)):
+            self._lost[number] = ring.lost
+
+    def _guard(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Exception as error:
+            self.errors += 1
+            if self.errors <= _MAX_ERRORS:
+                self.emit(Note(f"the agent's own error: {type(error).__name__}: {error}"))
+
+
+assert SAMPLE.size == 3 * array("q").itemsize  # what _Fold relies on

@@ -1,0 +1,114 @@
+"""How the agent reaches the watcher: a Unix socket, or memory when both live in one process.
+
+Nothing here ever blocks on the watcher. `send` says whether there was room; `wait` sleeps until a command
+comes or the time is up, whichever is first.
+"""
+
+from __future__ import annotations
+
+import queue
+import select
+import socket
+from collections import deque
+from typing import Protocol
+
+from .events import Command, Event, SetFixes, Stop
+from .wire import Decoder, WireError, encode
+
+#: Bytes that may wait in the agent for a slow watcher, beside what the kernel's socket buffer holds.
+BACKLOG = 1 << 18
+
+
+class Channel(Protocol):
+    alive: bool
+
+    def send(self, event: Event) -> bool: ...
+    def flush(self) -> None: ...
+    def wait(self, seconds: float) -> list[Command]: ...
+    def close(self) -> None: ...
+
+
+class SocketChannel:
+    """A connected, non-blocking stream socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self._socket = sock
+        self._decoder = Decoder()
+        self._outgoing = bytearray()
+        self.alive = True
+
+    def send(self, event: Event) -> bool:
+        if not self.alive or len(self._outgoing) > BACKLOG:
+            return False
+        self._outgoing += encode(event)
+        self.flush()
+        return True
+
+    def flush(self) -> None:
+        try:
+            while self._outgoing:
+                del self._outgoing[: self._socket.send(self._outgoing)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._die()
+
+    def wait(self, seconds: float) -> list[Command]:
+        if not self.alive:
+            return []
+        commands: list[Command] = []
+        try:
+            if select.select([self._socket], [], [], seconds)[0]:
+                data = self._socket.recv(1 << 16)
+                if not data:
+                    self._die()
+                commands = [m for m in self._decoder.feed(data) if isinstance(m, (SetFixes, Stop))]
+        except BlockingIOError:
+            pass
+        except (OSError, ValueError, WireError):
+            self._die()
+        return commands
+
+    def close(self) -> None:
+        """Gives what is waiting one second to leave, then hangs up."""
+        try:
+            if self.alive and self._outgoing:
+                self._socket.settimeout(1.0)
+                self._socket.sendall(self._outgoing)
+        except OSError:
+            pass
+        self._die()
+
+    def _die(self) -> None:
+        self.alive = False
+        self._outgoing.clear()
+        self._socket.close()
+
+
+class MemoryChannel:
+    """The same for a kernel that runs in a thread of the watcher's own process."""
+
+    def __init__(self, capacity: int = 4096) -> None:
+        self.events: deque[Event] = deque()
+        self.commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._capacity = capacity
+        self.alive = True
+
+    def send(self, event: Event) -> bool:
+        if not self.alive or len(self.events) >= self._capacity:
+            return False
+        self.events.append(event)
+        return True
+
+    def flush(self) -> None:
+        pass
+
+    def wait(self, seconds: float) -> list[Command]:
+        try:
+            return [self.commands.get(timeout=seconds)]
+        except queue.Empty:
+            return []
+
+    def close(self) -> None:
+        self.alive = False

@@ -1,0 +1,176 @@
+"""The vocabulary: what a watched process says, and what it can be told.
+
+Frozen, slotted dataclasses cross every border (process, thread, disk). All times are nanoseconds of
+`time.perf_counter_ns`, the machine-wide monotonic clock, so that the watcher's own readings line up with
+the target's. This module and `wire` are all that the two sides share.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Union
+
+#: One sample: start, wall time and CPU time of the whole process, in nanoseconds.
+SAMPLE = struct.Struct("<qqq")
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first frame of a connection."""
+
+    protocol: int
+    token: str
+    pid: int
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the target runs on; sent once TensorFlow is there."""
+
+    tensorflow: str
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What the target is busy with: starting, importing, setup, warm-up, running, done."""
+
+    name: str
+    detail: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Something that repeats, and where its code is."""
+
+    id: int
+    name: str
+    kind: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Consecutive iterations of a stream, packed as `SAMPLE` records; `first` is the number of the first."""
+
+    stream: int
+    first: int
+    packed: bytes
+
+    def __len__(self) -> int:
+        return len(self.packed) // SAMPLE.size
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Iterations that the watcher was too slow to take one by one.
+
+    `sketch` holds wall times at evenly spaced ranks, smallest first, so that quantiles survive the folding.
+    """
+
+    stream: int
+    first: int
+    count: int
+    start: int
+    end: int
+    wall_min: int
+    wall_max: int
+    wall_sum: int
+    cpu_sum: int
+    sketch: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One (re)trace of a tf.function: the how-manieth, how long it took, and why the cache missed."""
+
+    function: str
+    file: str
+    line: int
+    number: int
+    at: int
+    wall: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A value read about ten times a second."""
+
+    name: str
+    at: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Toggled:
+    """From this iteration on, exactly these fixes are active."""
+
+    iteration: int
+    fixes: tuple[str, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The watched code raised. `file` and `line` are the innermost place in the user's own file."""
+
+    iteration: int
+    file: str
+    line: int
+    message: str
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Samples that were overwritten before they could be read or folded, in total so far."""
+
+    stream: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something the agent wants on the screen: a hook that found no place, an error of its own."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the target wrote to its standard output or error."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The target is gone. `code` is its exit code, negative for a signal; `how` says it in a sentence."""
+
+    code: int
+    how: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetFixes:
+    """Command: from the next iteration on, exactly these fixes."""
+
+    fixes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Command: finish the iteration and end."""
+
+
+Event = Union[
+    Hello, About, Phase, Stream, Samples, Folded, Trace, Gauge, Toggled, Failed, Lost, Note, Output, Ended
+]
+Command = Union[SetFixes, Stop]
+Message = Union[Event, Command]

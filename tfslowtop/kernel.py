@@ -1,0 +1,192 @@
+"""Runs a scenario's kernel: in a child process of its own, or in a thread of the watcher's.
+
+`main` is the child. It connects to the watcher first, so that the screen can say what it is waiting for, and
+only then imports what the scenario imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .agent.agent import Agent
+from .agent.channel import SocketChannel
+from .agent.events import About, Command, Failed, Gauge, Hello, Note, Phase, SetFixes, Stop, Toggled
+from .agent.hooks.traces import TraceHook
+from .agent.imports import Watch
+from .agent.wire import PROTOCOL
+from .scenario import Params, Scenario, ScenarioError, describe
+
+SOCKET_VARIABLE = "TFSLOWTOP_SOCKET"
+TOKEN_VARIABLE = "TFSLOWTOP_TOKEN"
+
+#: Seconds between two readings of a scenario's own gauges.
+GAUGE_PERIOD = 0.1
+
+#: A traceback longer than this is cut in the middle: the ends are what a person reads.
+_MAX_TRACEBACK = 20_000
+
+
+class Kernel:
+    """One run of one scenario: load, setup, and iterations until told to stop."""
+
+    def __init__(self, agent: Agent, path: Path, params: Mapping[str, str], fixes: Sequence[str] = ()) -> None:
+        self._agent = agent
+        self._path = path
+        self._params = params
+        self._fixes: tuple[str, ...] = tuple(fixes)
+        self._stopping = False
+        self._iteration = -1
+        self._watch = Watch()
+        self._hook = TraceHook(agent.emit)
+
+    def obey(self, command: Command) -> None:
+        """Called from the agent's thread; takes effect at the next iteration."""
+        if isinstance(command, SetFixes):
+            self._fixes = command.fixes
+        elif isinstance(command, Stop):
+            self._stopping = True
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def run(self) -> int:
+        """The exit code: 0 when it was told to stop, 1 when the scenario failed."""
+        try:
+            scenario = describe(self._path)
+            module = self._load()
+            self._phase("setup")
+            state = module.setup(Params(**scenario.values(self._params)))
+            self._loop(scenario, module, state)
+        except ScenarioError as error:
+            self._agent.emit(Failed(-1, error.file or str(self._path), error.line, error.message, ""))
+            return 1
+        except BaseException as error:  # SystemExit and KeyboardInterrupt of a scenario end the run, not the app
+            self._agent.emit(self._failure(error))
+            return 1
+        finally:
+            self._watch.remove()
+            self._hook.remove()
+        self._phase("done")
+        return 0
+
+    def _load(self) -> ModuleType:
+        self._watch.on_import("tensorflow", before=lambda: self._phase("importing", "TensorFlow"), after=self._arrived)
+        self._phase("importing", self._path.name)
+        spec = importlib.util.spec_from_file_location(f"scenario_{self._path.stem}", self._path)
+        if spec is None or spec.loader is None:
+            raise ScenarioError("is not a Python file", str(self._path))
+        module = importlib.util.module_from_spec(spec)
+        sys.path.insert(0, str(self._path.parent))  # as for a script: it finds what lies beside it
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    def _arrived(self) -> None:
+        tensorflow = sys.modules["tensorflow"]
+        self._hook.install()
+        devices = tuple(f"{d.device_type}:{i}" for i, d in enumerate(tensorflow.config.list_physical_devices()))
+        self._agent.emit(About(tensorflow.__version__, devices))
+
+    def _loop(self, scenario: Scenario, module: ModuleType, state: Any) -> None:
+        iterate: Callable[..., Any] = module.iteration
+        gauges: Callable[..., Mapping[str, float]] | None = getattr(module, "gauges", None)
+        code = iterate.__code__
+        put = self._agent.stream(self._path.stem, "kernel", code.co_filename, code.co_firstlineno).put
+        wall_clock, cpu_clock = time.perf_counter_ns, time.process_time_ns
+        wanted: tuple[str, ...] | None = None
+        active = scenario.active(())
+        next_gauges = 0
+        self._phase("warm-up")
+        i = 0
+        while not self._stopping:
+            self._iteration = i
+            if self._fixes is not wanted:
+                wanted = self._fixes
+                active = scenario.active(wanted)
+                self._agent.emit(Toggled(i, wanted, wall_clock()))
+            cpu = cpu_clock()
+            start = wall_clock()
+            iterate(state, active, i)
+            end = wall_clock()
+            put(start, end - start, cpu_clock() - cpu)
+            i += 1
+            if i == scenario.warmup:
+                self._phase("running")
+            if gauges is not None and end >= next_gauges:
+                next_gauges = end + int(GAUGE_PERIOD * 1e9)
+                for name, value in gauges(state).items():
+                    self._agent.emit(Gauge(name, end, float(value)))
+
+    def _phase(self, name: str, detail: str = "") -> None:
+        self._agent.emit(Phase(name, detail, time.perf_counter_ns()))
+        self._agent.flush()  # an import can hold the interpreter for seconds: the screen is told before
+
+    def _failure(self, error: BaseException) -> Failed:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if Path(frame.filename) == self._path]
+        # The scenario's own frames and what they called; ours, above them, say nothing to its author.
+        first = next((n for n, frame in enumerate(frames) if frame in own), 0)
+        text = "Traceback (most recent call last):\n" + "".join(traceback.format_list(frames[first:]))
+        text += "".join(traceback.format_exception_only(type(error), error))
+        if len(text) > _MAX_TRACEBACK:
+            text = text[: _MAX_TRACEBACK // 2] + "\n[...]\n" + text[-_MAX_TRACEBACK // 2 :]
+        line = own[-1].lineno or 0 if own else 0
+        if isinstance(error, SyntaxError) and not own:
+            line = error.lineno or 0
+        message = f"{type(error).__name__}: {error}".strip(": ").splitlines()[0][:500]
+        return Failed(self._iteration, str(self._path), line, message, text)
+
+
+def connect() -> SocketChannel:
+    """Reaches the watcher that started this process and says the token."""
+    # Taken out of the environment: what the scenario starts must not take itself for the target.
+    address, token = os.environ.pop(SOCKET_VARIABLE), os.environ.pop(TOKEN_VARIABLE)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.connect(address)
+    channel = SocketChannel(sock)
+    channel.send(Hello(PROTOCOL, token, os.getpid(), sys.version.split()[0]))
+    return channel
+
+
+def _leave_with(channel: SocketChannel, kernel: Kernel) -> None:
+    """A scenario has no life without its watcher: ends the process when the connection is gone."""
+    while channel.alive:
+        time.sleep(0.2)
+    kernel.stop()
+    time.sleep(2.0)  # a long iteration may finish; then it is over
+    os._exit(0)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="tfslowtop.kernel")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--params", default="{}", help="a JSON object of texts")
+    parser.add_argument("--fixes", default="", help="ids, separated by commas")
+    options = parser.parse_args(argv)
+
+    channel = connect()
+    agent = Agent(channel, on_command=lambda command: kernel.obey(command))
+    fixes = [id for id in options.fixes.split(",") if id]
+    kernel = Kernel(agent, options.file, json.loads(options.params), fixes)
+    agent.start()
+    threading.Thread(target=_leave_with, args=(channel, kernel), daemon=True).start()
+    code = kernel.run()
+    if agent.errors:
+        agent.emit(Note(f"the agent had {agent.errors} errors of its own"))
+    agent.close()
+    # TensorFlow's own threads and destructors are none of our business: leave at once.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,1 @@
+"""Things to watch. Each is a `Source`: events out, commands in."""

@@ -1,0 +1,67 @@
+"""A scenario whose kernel runs in a thread of this very process: same kernel, same agent, through memory.
+
+For small machines and for comparing the two. Importing TensorFlow and tracing hold the interpreter, so the
+screen stalls while they last, and a crash of the kernel takes the app with it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..agent.agent import Agent
+from ..agent.channel import MemoryChannel
+from ..agent.events import Command, Ended, Event, Stop
+from ..kernel import Kernel
+
+
+class InProcessSource:
+    def __init__(self, path: Path, *, params: Mapping[str, str] | None = None, fixes: Sequence[str] = ()) -> None:
+        self._channel = MemoryChannel()
+        self._agent = Agent(self._channel, on_command=lambda command: self._kernel.obey(command))
+        self._kernel = Kernel(self._agent, path.resolve(), dict(params or {}), fixes)
+        self._thread = threading.Thread(target=self._run, name="tfslowtop-kernel", daemon=True)
+        self._code = 0
+        self._asked = self._ended = False
+
+    @property
+    def pid(self) -> int | None:
+        return os.getpid()
+
+    def start(self) -> None:
+        self._agent.start()
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._code = self._kernel.run()
+        self._agent.close()
+
+    def events(self, timeout: float) -> Sequence[Event]:
+        if self._ended:
+            return []
+        waiting = self._channel.events
+        deadline = time.monotonic() + timeout
+        while not waiting and self._thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        alive = self._thread.is_alive()  # asked before the rest is taken, so that nothing comes after Ended
+        events: list[Event] = []
+        while waiting:
+            events.append(waiting.popleft())
+        if not alive:
+            self._ended = True
+            how = "It was stopped." if self._asked else "It ended."
+            events.append(Ended(self._code, how, time.perf_counter_ns()))
+        return events
+
+    def send(self, command: Command) -> None:
+        self._channel.commands.put(command)
+
+    def stop(self) -> None:
+        self._asked = True
+        self.send(Stop())
+
+    def close(self) -> None:
+        self._kernel.stop()
