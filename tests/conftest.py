@@ -1,0 +1,40 @@
+"""Shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path):
+    """Writes a scenario file around the given functions."""
+
+    def write(body: str, head: str = "", name: str = "mine.py") -> Path:
+        path = tmp_path / name
+        path.write_text(
+            "from tfslowtop.scenario import *\n"
+            f"SCENARIO = Scenario(title='t', kind='grows', claim='c', mechanism='m', {head})\n{body}"
+        )
+        return path
+
+    return write
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests see the same terminal everywhere, whatever the caller's environment says."""
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_FPS", "COLUMNS", "LINES", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
+
+

@@ -1,0 +1,65 @@
+"""Finds the scenarios: those that come with tfslowtop, and a user's own file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .scenario import Scenario, ScenarioError, describe
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A scenario file, and either its description or what is wrong with it."""
+
+    id: str
+    path: Path
+    scenario: Scenario | None
+    error: ScenarioError | None = None
+
+    @property
+    def title(self) -> str:
+        return self.scenario.title if self.scenario else f"{self.path.name} (broken)"
+
+
+def directory() -> Path:
+    """Inside the package in an installed wheel, beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    shipped = package / "_scenarios"
+    return shipped if shipped.is_dir() else package.parent / "scenarios"
+
+
+def load(path: Path) -> Entry:
+    try:
+        return Entry(path.stem, path, describe(path))
+    except ScenarioError as error:
+        return Entry(path.stem, path, None, error)
+
+
+def all_entries() -> list[Entry]:
+    """Every scenario of the catalogue, by article and then by id."""
+    paths = sorted(directory().glob("[!_]*.py"))
+    return sorted((load(path) for path in paths), key=lambda e: (group(e), e.id))
+
+
+def group(entry: Entry) -> str:
+    """The article's three digits; what comes from no article stands last."""
+    source = entry.scenario.source if entry.scenario else ""
+    return source[:3] if source[:3].isdigit() else "added"
+
+
+def find(name: str) -> Entry:
+    """A scenario by its id, or a file by its path. `ScenarioError` if there is neither."""
+    path = Path(name)
+    if path.suffix == ".py" or path.exists():
+        if path.is_dir():
+            raise ScenarioError("is a directory; a scenario is one Python file.", name)
+        if not path.exists():
+            raise ScenarioError("there is no such file.", name)
+        return load(path)
+    entries = {entry.id: entry for entry in all_entries()}
+    if name in entries:
+        return entries[name]
+    close = [id for id in entries if name.replace("-", "_") in id]
+    hint = f" Did you mean {', '.join(close[:3])}?" if close else " `tfslowtop list` prints them all."
+    raise ScenarioError(f"There is no scenario called {name!r}.{hint}")
