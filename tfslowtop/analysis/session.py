@@ -1,0 +1,337 @@
+"""Everything known about one run: events in, an immutable view out.
+
+One thread owns it. What is kept is bounded: series and blocks are, and of lists only the newest entries stay.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..agent import events
+from ..agent.events import SAMPLE
+from .effect import before_after
+from .series import Curve, Floats, Ints, Ring, Series
+from .trend import Blocks, Trend, describe, describe_leak, slope, trend
+from .view import Mark, PanelView, View
+
+#: How the name of a gauge in bytes ends; all others are counts.
+_BYTES = ("rss", "memory")
+
+_SECOND = 1_000_000_000
+#: Trends and effects are recomputed this often; curves at every view.
+_THINK_EVERY = _SECOND // 2
+#: The effect of a toggle is refined for this long and then stands.
+_EFFECT_FOR = 60 * _SECOND
+_KEPT_MARKS = 64
+#: A gauge that does not change is read out once a second.
+_HOLD = 2 * _SECOND
+_GAUGE_POINTS = 4096
+_MAX_OUTPUT = 200_000
+
+
+def drawn(name: str) -> bool:
+    """Whether a sensor's gauge has a curve of its own."""
+    return name == "rss" or (name.startswith("gpu.") and name.endswith(".memory"))
+
+
+@dataclass(slots=True)
+class _Segment:
+    """The iterations between two toggles."""
+
+    mark: Mark
+    blocks: Blocks = field(default_factory=Blocks)
+    before: Blocks | None = None
+    trend: Trend | None = None
+
+
+@dataclass(slots=True)
+class _Gauge:
+    """A reading that has a curve. Those that have none keep only their last value, in `Session.readings`."""
+
+    series: Series = field(default_factory=Series)
+    points: Ring = field(default_factory=lambda: Ring(_GAUGE_POINTS, np.float64, np.float64))
+    """Iteration and value, since the last toggle: what a leak is measured on."""
+    trend: Trend | None = None
+
+
+class Session:
+    def __init__(self) -> None:
+        self.latency = Series()
+        self.stream: events.Stream | None = None
+        self.failure: events.Failed | None = None
+        self.ended: events.Ended | None = None
+        self.output = ""
+        self._segments: deque[_Segment] = deque([_Segment(Mark(0, 0, (), ()))], maxlen=_KEPT_MARKS)
+        self._coming: deque[Mark] = deque()
+        self.readings: dict[str, float] = {}
+        self._gauges: dict[str, _Gauge] = {}
+        self._traces = Series()
+        self._trace_ns = self._trace_count = 0
+        self._new: dict[Series, tuple[list[int], list[float]]] = {}
+        self._last_traces: deque[events.Trace] = deque(maxlen=200)
+        self._notes: deque[str] = deque(maxlen=50)
+        self._phase = events.Phase("starting", "", 0)
+        self._about = events.About("", ())
+        self._hello = events.Hello(0, "", 0, "")
+        self._iterations = self._folded = 0
+        self._lost: dict[int, int] = {}
+        self._started = 0
+        self._thought = 0
+
+    # Events in
+
+    def feed(self, batch: Iterable[events.Event]) -> None:
+        for event in batch:
+            self._take(event)
+        # One call per series and batch: a thousand traces cost little more than one.
+        for series, (times, values) in self._new.items():
+            series.add(np.array(times, np.int64), np.array(values, np.float64))
+        self._new.clear()
+
+    def sense(self, gauges: Iterable[events.Gauge]) -> None:
+        """What the sensors read from outside: dozens of values, of which a few have a curve."""
+        for gauge in gauges:
+            self.readings[gauge.name] = gauge.value
+        self.feed(gauge for gauge in gauges if drawn(gauge.name))
+
+    def _later(self, series: Series, at: int, value: float) -> None:
+        times, values = self._new.setdefault(series, ([], []))
+        times.append(at)
+        values.append(value)
+
+    @functools.singledispatchmethod
+    def _take(self, event: object) -> None:
+        raise TypeError(f"not an event: {event!r}")
+
+    @_take.register
+    def _(self, event: events.Samples) -> None:
+        if self.stream is None or event.stream != self.stream.id:
+            return
+        records = np.frombuffer(event.packed, "<i8").reshape(-1, SAMPLE.size // 8)
+        index = np.arange(event.first, event.first + len(records))
+        start = np.ascontiguousarray(records[:, 0])
+        wall, cpu = records[:, 1] / 1e9, records[:, 2] / 1e9
+        self.latency.add(start, wall)
+        self._iterations = max(self._iterations, event.first + len(records))
+        begin = 0
+        while self._coming and self._coming[0].iteration < event.first + len(records):
+            cut = max(self._coming[0].iteration - event.first, begin)
+            self._put(index[begin:cut], start[begin:cut], wall[begin:cut], cpu[begin:cut])
+            self._open(self._coming.popleft())
+            begin = cut
+        self._put(index[begin:], start[begin:], wall[begin:], cpu[begin:])
+
+    def _put(self, index: Ints, start: Ints, wall: Floats, cpu: Floats) -> None:
+        self._segments[-1].blocks.add(index.astype(np.float64), start, wall, cpu)
+
+    def _open(self, mark: Mark) -> None:
+        """A toggle took effect: what follows is compared with what was."""
+        before = self._segments[-1].blocks
+        self._segments.append(_Segment(mark, before=before))
+        for gauge in self._gauges.values():
+            gauge.points, gauge.trend = Ring(_GAUGE_POINTS, np.float64, np.float64), None
+        self.latency.mark()
+
+    @_take.register
+    def _(self, event: events.Folded) -> None:
+        if self.stream is None or event.stream != self.stream.id:
+            return
+        while self._coming and self._coming[0].iteration <= event.first:
+            self._open(self._coming.popleft())
+        sketch = np.array(event.sketch) / 1e9
+        span = (event.start, event.end)
+        totals = (event.wall_min / 1e9, event.wall_max / 1e9, event.wall_sum / 1e9)
+        self.latency.add_folded(*span, event.count, *totals, list(sketch))
+        self._segments[-1].blocks.add_folded(event.first, event.count, *span, event.cpu_sum / 1e9, sketch)
+        self._iterations = max(self._iterations, event.first + event.count)
+        self._folded += event.count
+
+    @_take.register
+    def _(self, event: events.Toggled) -> None:
+        last = self._coming[-1] if self._coming else self._segments[-1].mark
+        changed = tuple(sorted(set(event.fixes) ^ set(last.fixes)))
+        if changed:
+            self._coming.append(Mark(event.at, event.iteration, event.fixes, changed))
+
+    @_take.register
+    def _(self, event: events.Gauge) -> None:
+        gauge = self._gauges.setdefault(event.name, _Gauge())
+        self._later(gauge.series, event.at, event.value)
+        if self._iterations and math.isfinite(event.value):
+            gauge.points.push(np.array([self._iterations], np.float64), np.array([event.value], np.float64))
+
+    @_take.register
+    def _(self, event: events.Trace) -> None:
+        self._trace_ns += event.wall
+        self._trace_count += 1
+        self._last_traces.append(event)
+        self._later(self._traces, event.at, float(self._trace_count))
+
+    @_take.register
+    def _(self, event: events.Stream) -> None:
+        self.stream = self.stream or event
+
+    @_take.register
+    def _(self, event: events.Phase) -> None:
+        self._phase = event
+        self._started = self._started or event.at
+
+    @_take.register
+    def _(self, event: events.About) -> None:
+        self._about = event
+
+    @_take.register
+    def _(self, event: events.Hello) -> None:
+        self._hello = event
+
+    @_take.register
+    def _(self, event: events.Failed) -> None:
+        self.failure = event
+
+    @_take.register
+    def _(self, event: events.Lost) -> None:
+        self._lost[event.stream] = event.samples
+
+    @_take.register
+    def _(self, event: events.Note) -> None:
+        self._notes.append(event.text)
+
+    @_take.register
+    def _(self, event: events.Output) -> None:
+        self.output = (self.output + event.text)[-_MAX_OUTPUT:]
+
+    @_take.register
+    def _(self, event: events.Ended) -> None:
+        self.ended = event
+
+    # A view out
+
+    def view(self, now: int, columns: int, column_seconds: float) -> View:
+        """The last `columns * column_seconds` seconds, and the numbers as of `now`."""
+        if now - self._thought >= _THINK_EVERY or self.ended:
+            self._thought = now
+            self._think(now)
+        width = int(column_seconds * _SECOND)
+        end = (now // width + 1) * width
+        window = (end - (columns - 1) * width, end, columns)
+        panels = [self._latency_panel(window), self._trace_panel(window)]
+        panels += [self._gauge_panel(name, gauge, window) for name, gauge in self._gauges.items()]
+        last_traces = tuple(self._last_traces)
+        return View(
+            phase=self._phase.name,
+            phase_detail=self._phase.detail,
+            phase_since=self._phase.at,
+            at=now,
+            pid=self._hello.pid,
+            python=self._hello.python,
+            tensorflow=self._about.tensorflow,
+            devices=self._about.devices,
+            iterations=self._iterations,
+            rate=self._rate(now),
+            folded=self._folded,
+            lost=sum(self._lost.values()),
+            fixes=self._segments[-1].mark.fixes,
+            panels=tuple(panels),
+            marks=tuple(segment.mark for segment in self._segments if segment.before is not None),
+            traces=self._trace_count,
+            trace_seconds=self._trace_ns / 1e9,
+            last_traces=last_traces,
+            notes=tuple(self._notes),
+            failure=self.failure,
+            ended=self.ended,
+        )
+
+    def _think(self, now: int) -> None:
+        segment = self._segments[-1]
+        segment.trend = trend(segment.blocks)
+        if segment.before is not None and now - segment.mark.at < _EFFECT_FOR:
+            effect = before_after(segment.before, segment.blocks)
+            if effect is not None:
+                segment.mark = replace(segment.mark, effect=effect)
+        for gauge in self._gauges.values():
+            index, values = gauge.points.last(_GAUGE_POINTS)
+            gauge.trend = slope(index, values)
+
+    def _rate(self, now: int) -> float:
+        times = self.latency.recent_times(2048)
+        times = times[times > now - 3 * _SECOND]
+        if len(times) < 2 or self.ended:
+            return math.nan
+        return float((len(times) - 1) * _SECOND / max(1, times[-1] - times[0]))
+
+    def _latency_panel(self, window: tuple[int, int, int]) -> PanelView:
+        line = self._segments[-1].trend
+        recent = self.latency.recent(16)
+        return PanelView(
+            name="latency",
+            unit="s",
+            curve=self.latency.curve(*window),
+            now=float(np.median(recent)) if len(recent) else math.nan,
+            median=self.latency.quantile(0.5),
+            p95=self.latency.quantile(0.95),
+            trend=line,
+            words=describe(line) if line else "",
+        )
+
+    def _trace_panel(self, window: tuple[int, int, int]) -> PanelView:
+        return PanelView(
+            name="retraces",
+            unit="",
+            curve=_held(self._traces.curve(*window), self._trace_count, self._started),
+            now=float(self._trace_count),
+            median=math.nan,
+            p95=math.nan,
+            trend=None,
+            words=self._trace_words(),
+        )
+
+    def _trace_words(self) -> str:
+        if not self._trace_count:
+            return "none"
+        newest = self._last_traces[-1]
+        return f"{newest.function}: {newest.number} traces"
+
+    def _gauge_panel(self, name: str, gauge: _Gauge, window: tuple[int, int, int]) -> PanelView:
+        unit = "B" if name.endswith(_BYTES) else ""
+        say: Callable[[Trend], str] = describe_leak if unit == "B" else describe
+        return PanelView(
+            name=name,
+            unit=unit,
+            curve=_filled(gauge.series.curve(*window), window[1]),
+            now=gauge.series.last,
+            median=gauge.series.quantile(0.5),
+            p95=gauge.series.quantile(0.95),
+            trend=gauge.trend,
+            words=say(gauge.trend) if gauge.trend else "",
+        )
+
+
+def _held(curve: Curve, count: int, since: int) -> Curve:
+    """A running count between its steps: it keeps its value, and is zero before the first."""
+    values = curve.hi
+    known = np.isfinite(values)
+    columns = np.arange(len(values))
+    last = np.maximum.accumulate(np.where(known, columns, -1))
+    before = curve.lo[known][0] - 1 if known.any() else count
+    held = np.where(last >= 0, values[last], before)
+    held[curve.start_ns + (columns + 1) * curve.width_ns <= (since or 2**63)] = np.nan
+    return replace(curve, lo=held, mid=held, hi=held)
+
+
+def _filled(curve: Curve, now: int) -> Curve:
+    """A gauge holds until its next reading; one that has not been read for seconds is unknown."""
+    columns = np.arange(len(curve.mid))
+    last = np.maximum.accumulate(np.where(np.isfinite(curve.mid), columns, -1))
+    old = (columns - last) * curve.width_ns > _HOLD
+    last[old | (columns * curve.width_ns + curve.start_ns > now)] = -1
+
+    def fill(values: Floats) -> Floats:
+        return np.where(last >= 0, values[last], np.nan)
+
+    return replace(curve, lo=fill(curve.lo), mid=fill(curve.mid), hi=fill(curve.hi))

@@ -1,0 +1,67 @@
+"""What the screen shows, as one immutable value. Made off the screen's thread, thrown away after painting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..agent.events import Ended, Failed, Trace
+from .effect import Effect
+from .series import Curve
+from .trend import Trend
+
+
+@dataclass(frozen=True, slots=True)
+class PanelView:
+    """One quantity: its curve and the numbers beside it, in the unit that `unit` names."""
+
+    name: str
+    unit: str
+    """'s', 'B' or '' for a count."""
+    curve: Curve
+    now: float
+    median: float
+    p95: float
+    trend: Trend | None
+    words: str
+    """The verdict: `rising +3.1 %/100 it`, `flat`, `+0.4 MB/it leak`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A toggle: when, what the fixes were after it, and which of them it changed."""
+
+    at: int
+    iteration: int
+    fixes: tuple[str, ...]
+    changed: tuple[str, ...]
+    effect: Effect | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    phase: str
+    phase_detail: str
+    phase_since: int
+    at: int
+    pid: int
+    python: str
+    tensorflow: str
+    devices: tuple[str, ...]
+    iterations: int
+    rate: float
+    """Iterations per second, over the last seconds."""
+    folded: int
+    lost: int
+    fixes: tuple[str, ...]
+    """What the target has confirmed, not what was asked for."""
+    panels: tuple[PanelView, ...]
+    marks: tuple[Mark, ...]
+    traces: int
+    trace_seconds: float
+    last_traces: tuple[Trace, ...]
+    notes: tuple[str, ...]
+    failure: Failed | None
+    ended: Ended | None
+
+    def panel(self, name: str) -> PanelView | None:
+        return next((panel for panel in self.panels if panel.name == name), None)

@@ -1,0 +1,1 @@
+"""The Textual app. Nothing imports it but the command line, late."""

@@ -1,0 +1,243 @@
+"""The Textual app: keys, the run worker, and which scenario is on."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textual import on, work
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from ..agent.events import SetFixes
+from ..analysis.view import View
+from ..catalogue import Entry, load
+from ..sources.child import ChildSource
+from ..sources.inprocess import InProcessSource
+from ..sources.source import Source, SourceError
+from .messages import Broken, Updated
+from .pump import Lens, Run
+from .screens.main import MainScreen
+from .widgets.catalogue import Catalogue
+from .widgets.fixes import Fixes
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line asked for."""
+
+    entries: Sequence[Entry]
+    start: Entry | None = None
+    in_process: bool = False
+    ascii: bool = False
+    params: dict[str, str] = field(default_factory=dict)
+    source: Callable[[Entry], Source] | None = None
+    """Tests watch a source of their own."""
+
+
+class TfslowtopApp(App[None]):
+    TITLE = "tfslowtop"
+    CSS_PATH = Path("app.tcss")
+    BINDINGS = [
+        Binding("q", "quit", "Quit"),
+        Binding("space", "pause", "Pause"),
+        Binding("r", "restart", "Restart"),
+        Binding("1", "fix(1)", "Fix", key_display="1-9"),
+        *(Binding(str(n), f"fix({n})", f"Toggle fix {n}", show=False) for n in range(2, 10)),
+        Binding("0", "all_off", "All off"),
+        Binding("slash", "search", "Scenarios", key_display="/"),
+        Binding("escape", "leave", "Back", show=False),
+        Binding("plus,equals_sign", "zoom(-1)", "Zoom in", show=False, key_display="+"),
+        Binding("minus", "zoom(1)", "Zoom out", show=False, key_display="-"),
+        Binding("j", "move('down')", "Down", show=False),
+        Binding("k", "move('up')", "Up", show=False),
+    ]
+    #: Seconds that one column of a curve may stand for.
+    ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+
+    def __init__(self, options: Options) -> None:
+        super().__init__()
+        self._options = options
+        self._main = MainScreen(options.entries, ascii=options.ascii)
+        self._entry: Entry | None = options.start
+        self._lens = Lens()
+        self._run: Run | None = None
+        self._number = 0
+        self._view: View | None = None
+        self._wanted: tuple[str, ...] = ()
+        self._paused = False
+        self._cpu = (time.process_time(), time.monotonic())
+        self._own_cpu = 0.0
+
+    def on_mount(self) -> None:
+        self.push_screen(self._main)
+        self.set_interval(1.0, self._every_second)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        entries = self._options.entries
+        first = self._options.start or (entries[0] if entries else None)
+        self._main.catalogue.list.focus()
+        if first is not None:
+            self._main.catalogue.select(first.id)
+            self._look_at(first)
+        if self._options.start is not None:
+            self.start(self._options.start)
+
+    # Running
+
+    def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
+        """Ends what runs and starts this."""
+        self.end_run()
+        entry = load(entry.path)  # its author may have mended it since
+        self._look_at(entry)
+        if entry.error is not None:
+            return
+        self._number += 1
+        self._wanted, self._paused, self._view = fixes, False, None
+        number = self._number
+        source = self._options.source(entry) if self._options.source else self._source(entry, fixes)
+        self._run = Run(source, self._lens, lambda view: self._post(Updated(number, view)))
+        self._main.catalogue.mark_running(entry.id)
+        self._watch(self._run, number)
+        self._show()
+
+    def _post(self, message: Updated) -> None:
+        self.post_message(message)
+
+    def _source(self, entry: Entry, fixes: tuple[str, ...]) -> Source:
+        params = self._options.params if entry is self._entry else {}
+        if self._options.in_process:
+            return InProcessSource(entry.path, params=params, fixes=fixes)
+        env = entry.scenario.env if entry.scenario else {}
+        return ChildSource(entry.path, params=params, fixes=fixes, env=env)
+
+    @work(thread=True, exit_on_error=False, group="run")
+    def _watch(self, run: Run, number: int) -> None:
+        """The Textual thread worker that drives the kernel. It only posts messages."""
+        try:
+            run.pump()
+        except SourceError as error:
+            self.post_message(Broken(number, str(error)))
+        except Exception as error:  # a mistake of ours must be seen, and must not take the screen along
+            self.post_message(Broken(number, f"tfslowtop's own error: {type(error).__name__}: {error}"))
+
+    def end_run(self) -> None:
+        if self._run is not None:
+            self._run.stop()
+            self._run = None
+            self._main.catalogue.mark_running("")
+
+    def on_unmount(self) -> None:
+        self.end_run()
+
+    # Showing
+
+    def _look_at(self, entry: Entry) -> None:
+        self._entry, self._view = entry, None
+        self._main.introduce(entry)
+        self.refresh_bindings()
+
+    def _show(self) -> None:
+        if self._entry is None:
+            return
+        view, run = self._view, self._run
+        if run is not None and view is not None and not self._paused:
+            self._lens.columns = self._main.columns
+            self._main.show(view, self._wanted, run.gpu_reason)
+        if run is not None:
+            self._main.headline(self._entry.title, self._state(run, view), paused=self._paused)
+        self._main.status(view, self._own_cpu)
+
+    def _state(self, run: Run, view: View | None) -> str:
+        host = run.sampler.host if run.sampler else None
+        times = run.session.latency.recent_times(1)
+        running = view is not None and view.phase in ("running", "warm-up")
+        silent = (time.perf_counter_ns() - int(times[0])) / 1e9 if len(times) and running else math.nan
+        return self._main.state(view, host.state if host else "", silent)
+
+    def _every_second(self) -> None:
+        cpu, now = time.process_time(), time.monotonic()
+        self._own_cpu = 100 * (cpu - self._cpu[0]) / max(1e-3, now - self._cpu[1])
+        self._cpu = (cpu, now)
+        self._show()
+
+    @on(Updated)
+    def _updated(self, event: Updated) -> None:
+        if event.run == self._number:
+            self._view = event.view
+            self._show()
+
+    @on(Broken)
+    def _broken(self, event: Broken) -> None:
+        if event.run == self._number:
+            self._run = None
+            self._main.fail(event.text)
+
+    @on(Catalogue.Chosen)
+    def _chosen(self, event: Catalogue.Chosen) -> None:
+        if event.run:
+            self.start(event.entry)
+        elif self._run is None:
+            self._look_at(event.entry)
+
+    @on(Fixes.Toggle)
+    def _toggle(self, event: Fixes.Toggle) -> None:
+        self._want(tuple(set(self._wanted) ^ {event.id}))
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        running = self._run is not None
+        if action == "fix":
+            fixes = self._entry.scenario.fixes if self._entry and self._entry.scenario else ()
+            return running and isinstance(parameters[0], int) and parameters[0] <= len(fixes)
+        if action in ("pause", "all_off"):
+            return running
+        if action == "restart":
+            return self._entry is not None
+        return True
+
+    def _want(self, fixes: tuple[str, ...]) -> None:
+        if self._run is None or self._entry is None or self._entry.scenario is None:
+            return
+        order = [fix.id for fix in self._entry.scenario.fixes]
+        self._wanted = tuple(sorted(fixes, key=order.index))
+        self._run.source.send(SetFixes(self._wanted))
+        self._show()
+
+    def action_fix(self, number: int) -> None:
+        if self._entry and self._entry.scenario and number <= len(self._entry.scenario.fixes):
+            self._want(tuple(set(self._wanted) ^ {self._entry.scenario.fixes[number - 1].id}))
+
+    def action_all_off(self) -> None:
+        self._want(())
+
+    def action_pause(self) -> None:
+        """The view stands still; capture goes on."""
+        self._paused = not self._paused
+        self._show()
+
+    def action_restart(self) -> None:
+        if self._entry is not None:
+            self.start(self._entry)
+
+    def action_search(self) -> None:
+        self._main.add_class("-listing")
+        self._main.catalogue.search()
+
+    def action_leave(self) -> None:
+        self._main.remove_class("-listing")
+        self._main.catalogue.list.focus()
+
+    def action_zoom(self, step: int) -> None:
+        place = self.ZOOMS.index(self._lens.column_seconds) + step
+        self._lens.column_seconds = self.ZOOMS[min(max(place, 0), len(self.ZOOMS) - 1)]
+
+    def action_move(self, direction: str) -> None:
+        move = getattr(self.focused, f"action_cursor_{direction}", None)
+        if move is not None:
+            move()

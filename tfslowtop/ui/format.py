@@ -1,0 +1,49 @@
+"""Numbers as a person reads them: three digits and a unit."""
+
+from __future__ import annotations
+
+import math
+
+#: Said where there is no value.
+NOTHING = "–"
+
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_ASCII = str.maketrans({"µ": "u", "×": "x", "–": "-", "−": "-", "→": ">", "·": "|", "±": "+-", "…": "...", "°": " "})
+
+
+def digits(value: float) -> str:
+    """Three significant digits, never an exponent: 1.23, 12.3, 123, 1,234."""
+    size = abs(value)
+    if size >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value with its unit, scaled: `12.4 ms`, `612 MB`, `1,204`."""
+    if not math.isfinite(value):
+        return NOTHING
+    if unit == "":
+        return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else digits(value)
+    steps = _SECONDS if unit == "s" else _BYTES if unit == "B" else ((1.0, unit),)
+    for size, name in steps:
+        if abs(value) >= 0.9995 * size:
+            return f"{digits(value / size)} {name}"
+    size, name = steps[-1]
+    return f"{digits(value / size)} {name}" if value else f"0 {steps[-1][1] if unit == 's' else name}"
+
+
+def duration(seconds: float) -> str:
+    """`4 s`, `2:05 min`, `3:20 h`."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02d} min"
+    return f"{minutes // 60}:{minutes % 60:02d} h"
+
+
+def plain(text: str) -> str:
+    """The same in 7-bit characters, for `--ascii`."""
+    return text.translate(_ASCII).encode("ascii", "replace").decode()

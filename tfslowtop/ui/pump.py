@@ -1,0 +1,79 @@
+"""The run worker: source → session → view, in a thread of its own. It touches no widget."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..agent.events import Gauge
+from ..analysis.session import Session
+from ..analysis.view import View
+from ..sensors.sampler import Sampler
+from ..sources.source import Source
+
+#: Seconds between two views.
+REFRESH = 0.25
+
+
+@dataclass(slots=True)
+class Lens:
+    """How much of the run the screen wants to see. The screen writes it, the pump reads it."""
+
+    columns: int = 60
+    column_seconds: float = 0.25
+
+
+class Run:
+    """One source being watched."""
+
+    def __init__(self, source: Source, lens: Lens, on_view: Callable[[View], None]) -> None:
+        self.source = source
+        self.session = Session()
+        self.sampler: Sampler | None = None
+        self._lens = lens
+        self._on_view = on_view
+        self._gauges: deque[Sequence[Gauge]] = deque(maxlen=1000)
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """Asks the target to end; `pump` returns when it has."""
+        self._stopping.set()
+        self.source.stop()
+
+    @property
+    def gpu_reason(self) -> str | None:
+        """Why there is no GPU, in a sentence; None when there is one, or while nobody knows."""
+        reading = self.sampler.gpu if self.sampler else None
+        return reading.reason if reading else None
+
+    def pump(self) -> None:
+        """Until the source ends. Errors of the source's start (`SourceError`) are the caller's to show."""
+        try:
+            self.source.start()
+            self._watch_machine()
+            due = 0.0
+            while self.session.ended is None:
+                self.session.feed(self.source.events(timeout=0.05))
+                while self._gauges:
+                    self.session.sense(self._gauges.popleft())
+                now = time.monotonic()
+                if now >= due or self.session.ended:
+                    due = now + REFRESH
+                    self.show()
+        finally:
+            if self.sampler is not None:
+                self.sampler.stop(timeout=0.2)
+            self.source.close()
+
+    def show(self) -> None:
+        lens = self._lens
+        self._on_view(self.session.view(time.perf_counter_ns(), lens.columns, lens.column_seconds))
+
+    def _watch_machine(self) -> None:
+        pid = self.source.pid
+        if pid is not None:
+            self.sampler = Sampler(pid, self._gauges.append)
+            self.sampler.start()

@@ -1,0 +1,168 @@
+"""The main screen: scenarios at the left, curves and fixes at the right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from ...agent.events import Failed
+from ...analysis.view import View
+from ...catalogue import Entry
+from ...scenario import ScenarioError
+from ..format import plain
+from ..state import state, status
+from ..widgets.card import Card
+from ..widgets.catalogue import Catalogue
+from ..widgets.fixes import Fixes
+from ..widgets.panel import Panel
+
+#: The panels that are always there; what the running thing adds comes after them.
+FIXED = ("latency", "rss", "gpu", "retraces")
+#: The smallest terminal that everything fits into.
+SMALLEST = (60, 16)
+
+
+class MainScreen(Screen[None]):
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (22, "-middle"), (32, "-tall")]
+
+    def __init__(self, entries: Sequence[Entry], *, ascii: bool) -> None:
+        super().__init__()
+        self._ascii = ascii
+        self._entries = entries
+        self._headline = Static(id="headline", markup=False)
+        self._status = Static(id="status", markup=False)
+        self._trouble = Static(id="trouble", markup=False)
+        self._panels = {name: Panel(name, ascii=ascii) for name in FIXED}
+        self._extra: dict[str, Panel] = {}
+        self.catalogue = Catalogue(entries)
+        self.card = Card()
+        self.fixes = Fixes(ascii=ascii)
+        self._texts: dict[Static, str] = {}
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="body"):
+            yield self.catalogue
+            with Vertical(id="main"):
+                yield self._headline
+                yield self.card
+                with Vertical(id="panels"):
+                    yield from self._panels.values()
+                with VerticalScroll(id="failure"):
+                    yield self._trouble
+                yield self.fixes
+        yield self._status
+        yield Static(id="too-small", markup=False)
+        yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        self._panels["gpu"].set_class(True, "-folded")
+        self.query_one("#failure").display = False
+
+    def on_resize(self) -> None:
+        width, height = self.app.size
+        needed = f"{SMALLEST[0]}x{SMALLEST[1]}"
+        self.query_one("#too-small", Static).update(
+            f"tfslowtop needs {needed} characters.\nThis terminal has {width}x{height}."
+        )
+
+    @property
+    def columns(self) -> int:
+        """How many columns of data the widest curve takes."""
+        return max([1, *(panel.curve.columns for panel in self._panels.values())])
+
+    # What is shown
+
+    def introduce(self, entry: Entry) -> None:
+        """Another scenario is looked at; nothing runs yet."""
+        self.card.describe(entry)
+        self.fixes.offer(entry.scenario.fixes if entry.scenario else ())
+        for panel in self._extra.values():
+            panel.remove()
+        self._extra.clear()
+        for panel in self._panels.values():
+            panel.clear()
+        self.fail(entry.error)
+        self.headline(entry.title, "" if entry.error else "enter starts it")
+
+    def headline(self, title: str, words: str, *, paused: bool = False) -> None:
+        width = self._headline.size.width or 80
+        words = f"PAUSED · {words}" if paused else words
+        text = Text(no_wrap=True, overflow="ellipsis")
+        room = max(10, width - len(words) - 4)
+        text.append(title if len(title) <= room else title[: room - 1] + "…", "bold")
+        text.append(" " * max(2, width - text.cell_len - len(words) - 1) + words)
+        self._say(self._headline, text)
+
+    def show(self, view: View, wanted: tuple[str, ...], gpu_reason: str | None) -> None:
+        now = time.monotonic()
+        for panel_view in view.panels:
+            panel = self._panel(panel_view.name)
+            if panel is not None:
+                panel.show(panel_view, view.marks, now)
+        gpu = self._panels["gpu"]
+        if gpu.has_class("-folded"):
+            gpu.say((), note=gpu_reason or "looking for one …")
+        self.fixes.show(view.fixes, wanted, view.marks)
+        if view.failure is not None:
+            self.fail(view.failure)
+
+    def _panel(self, name: str) -> Panel | None:
+        if name in self._panels:
+            return self._panels[name]
+        if name.startswith("gpu."):
+            if name.split(".")[1] != "0":
+                return None
+            self._panels["gpu"].set_class(False, "-folded")
+            return self._panels["gpu"]
+        if name not in self._extra:
+            self._extra[name] = Panel(name, ascii=self._ascii)
+            self._extra[name].add_class("-extra")
+            self.query_one("#panels").mount(self._extra[name])
+        return self._extra[name]
+
+    def status(self, view: View | None, own_cpu: float) -> None:
+        self._say(self._status, Text(status(view, own_cpu), no_wrap=True, overflow="ellipsis"))
+
+    def fail(self, failure: Failed | ScenarioError | str | None) -> None:
+        """Shows what went wrong in the place of the curves; None takes it away."""
+        self.query_one("#panels").display = failure is None
+        self.query_one("#failure").display = failure is not None
+        if failure is not None:
+            self._say(self._trouble, _trouble(failure))
+
+    def _say(self, widget: Static, text: Text) -> None:
+        """Writes a text, if it is not the one that stands there."""
+        if self._ascii:
+            text = Text(plain(text.plain), no_wrap=bool(text.no_wrap), overflow=text.overflow)
+        if self._texts.get(widget) != text.plain:
+            self._texts[widget] = text.plain
+            widget.update(text)
+
+    @on(Catalogue.Chosen)
+    def _close_list(self, event: Catalogue.Chosen) -> None:
+        if event.run:
+            self.remove_class("-listing")
+
+    def state(self, view: View | None, process: str, last_sample: float) -> str:
+        return state(view, process=process, last_sample=last_sample)
+
+
+def _trouble(failure: Failed | ScenarioError | str) -> Text:
+    if isinstance(failure, str):
+        return Text(failure)
+    place = f"{failure.file}:{failure.line}" if failure.line else failure.file
+    text = Text()
+    text.append(failure.message + "\n", "bold")
+    text.append(place + "\n\n")
+    if isinstance(failure, Failed) and failure.traceback:
+        text.append(failure.traceback + "\n")
+    text.append("Mend the file and press r to run it again.")
+    return text

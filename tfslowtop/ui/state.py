@@ -1,0 +1,49 @@
+"""What the run is doing, in a few words. Pure: a view in, text out."""
+
+from __future__ import annotations
+
+import math
+
+from ..analysis.view import View
+from .format import digits, duration
+
+_SECOND = 1e9
+#: An iteration that takes longer than this is mentioned while it lasts.
+_LONG = 2.0
+
+
+def state(view: View | None, *, process: str = "", last_sample: float = math.nan) -> str:
+    """`process` is the operating system's word for it; `last_sample` the seconds since one came."""
+    if view is None:
+        return "starting …"
+    if view.failure is not None:
+        where = f"iteration {view.failure.iteration:,}" if view.failure.iteration >= 0 else "setup"
+        return f"failed in {where}"
+    if view.ended is not None:
+        return view.ended.how.rstrip(".")
+    if process == "stopped":
+        return "the process is stopped (SIGSTOP); `kill -CONT` lets it go on"
+    waited = duration(max(0.0, (view.at - view.phase_since) / _SECOND)) if view.phase_since else ""
+    if view.phase == "importing":
+        return f"importing {view.phase_detail} … {waited}"
+    if view.phase in ("starting", "setup"):
+        return f"{view.phase} … {waited}"
+    if last_sample > _LONG:
+        return f"iteration {view.iterations:,} takes {duration(last_sample)} so far"
+    if view.phase == "warm-up":
+        return f"warm-up … {waited}"
+    rate = f" · {digits(view.rate)} it/s" if math.isfinite(view.rate) else ""
+    return f"running · {view.iterations:,} it{rate}"
+
+
+def status(view: View | None, own_cpu: float) -> str:
+    """The status line: what it runs on, what was dropped, what we cost."""
+    parts = []
+    if view is not None and view.tensorflow:
+        parts.append(f"TensorFlow {view.tensorflow} on {', '.join(view.devices) or 'no device'}")
+    if view is not None and view.pid:
+        parts.append(f"pid {view.pid}")
+    if view is not None:
+        parts.append(f"{view.folded:,} folded, {view.lost:,} dropped" if view.folded else f"{view.lost:,} dropped")
+    parts.append(f"tfslowtop {own_cpu:.0f} % CPU")
+    return " · ".join(parts)

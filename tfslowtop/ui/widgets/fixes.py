@@ -1,0 +1,63 @@
+"""The fixes of a scenario: a key, a box, what it does, and what it did."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from ...analysis.effect import sentence
+from ...analysis.view import Mark
+from ...scenario import Fix
+from ..format import plain
+
+
+class Fixes(OptionList):
+    """One line per fix. The arrow keys and `enter` work as well as the numbers and the mouse."""
+
+    class Toggle(Message):
+        def __init__(self, id: str) -> None:
+            super().__init__()
+            self.id = id
+
+    def __init__(self, *, ascii: bool = False) -> None:
+        super().__init__(id="fixes", markup=False)
+        self._ascii = ascii
+        self._fixes: tuple[Fix, ...] = ()
+        self._texts: list[str] = []
+
+    def offer(self, fixes: tuple[Fix, ...]) -> None:
+        """The fixes of another scenario."""
+        self._fixes, self._texts = fixes, []
+        self.clear_options()
+        self.add_options([Option("", id=fix.id) for fix in fixes])
+        self.display = bool(fixes)
+        self.show((), (), ())
+
+    def show(self, active: tuple[str, ...], wanted: tuple[str, ...], marks: tuple[Mark, ...]) -> None:
+        """`active` is what the target has confirmed, `wanted` what was asked for."""
+        effects = {id: mark for mark in marks for id in mark.changed}
+        lines = [self._line(n, fix, active, wanted, effects.get(fix.id)) for n, fix in enumerate(self._fixes)]
+        for n, line in enumerate(lines):
+            if n >= len(self._texts) or line.plain != self._texts[n]:
+                self.replace_option_prompt_at_index(n, Text(plain(line.plain)) if self._ascii else line)
+        self._texts = [line.plain for line in lines]
+
+    @staticmethod
+    def _line(n: int, fix: Fix, active: tuple[str, ...], wanted: tuple[str, ...], mark: Mark | None) -> Text:
+        on, asked = fix.id in active, fix.id in wanted
+        box = "[x]" if on else "[ ]"
+        text = Text(f"{n + 1 if n < 9 else ' '} {box if on == asked else '[…]'} ", no_wrap=True, overflow="ellipsis")
+        text.append(fix.title, "bold" if on else "")
+        if mark is not None:
+            word = "on" if fix.id in mark.fixes else "off"
+            with_others = " with others" if len(mark.changed) > 1 else ""
+            said = sentence(mark.effect) if mark.effect else "measuring …"
+            text.append(f"\n      {word}{with_others}: {said}", "italic")
+        return text
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if event.option.id is not None:
+            self.post_message(self.Toggle(event.option.id))

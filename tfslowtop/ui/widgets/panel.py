@@ -1,0 +1,102 @@
+"""A panel: a line with the name, the numbers and the verdict, and the curve under it."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from ...analysis.view import Mark, PanelView
+from ..format import plain, quantity
+from .chart import Curve
+from .curve import CurveData
+
+#: What a gauge is called on the screen; a name that is not here speaks for itself.
+NAMES = {"latency": "latency per iteration", "rss": "host memory", "gpu": "GPU memory"}
+_SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
+_ASCII_SIGNS = {"rising": "^", "falling": "v", "flat": "=", "unclear": "?"}
+
+
+def title(name: str) -> str:
+    if name.startswith("gpu.") and name.endswith(".memory"):
+        return f"GPU {name.split('.')[1]} memory"
+    return NAMES.get(name, name)
+
+
+class Panel(Vertical):
+    DEFAULT_CSS = """
+    Panel { height: auto; }
+    Panel > .panel--line { height: 1; width: 1fr; }
+    """
+
+    def __init__(self, name: str, *, ascii: bool = False) -> None:
+        super().__init__(id=f"panel-{''.join(c if c.isalnum() else '-' for c in name)}", classes="panel")
+        self.quantity = name
+        self._ascii = ascii
+        self._line = Static(classes="panel--line", markup=False)
+        self.curve = Curve(mode="ascii" if ascii else "block", outliers=2)
+        self._shown: tuple[str, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield self._line
+        yield self.curve
+
+    def on_mount(self) -> None:
+        self.say(())
+
+    def say(self, numbers: tuple[str, ...], direction: str = "", words: str = "", note: str = "") -> None:
+        """Writes the line, if it is not the one that stands there."""
+        shown = (*numbers, direction, words, note, str(self.size.width))
+        if shown == self._shown:
+            return
+        self._shown = shown
+        sign = (_ASCII_SIGNS if self._ascii else _SIGNS).get(direction, "")
+        text = Text(no_wrap=True, overflow="ellipsis")
+        text.append(title(self.quantity), "bold")
+        verdict = f"{sign} {words}".strip()
+        width = self.size.width or 80
+        numbers = _fitting(numbers, width - len(title(self.quantity)) - len(verdict) - 4)
+        if numbers:
+            text.append("  " + " · ".join(numbers))
+        if note:
+            text.append("  " + note, "italic")
+        if verdict:
+            text.append(" " * max(2, width - text.cell_len - len(verdict) - 1))
+            text.append(verdict, "bold" if direction in ("rising", "falling") else "")
+        self._line.set_class(direction == "rising", "-rising")
+        self._line.set_class(direction == "falling", "-falling")
+        self._line.update(Text(plain(text.plain)) if self._ascii else text)
+
+    def clear(self) -> None:
+        """As if nothing had been measured."""
+        self.say(())
+        self.curve.update(CurveData.of([]))
+
+    def show(self, view: PanelView, marks: tuple[Mark, ...], now: float, note: str = "") -> None:
+        numbers = [quantity(view.now, view.unit)]
+        if view.median == view.median:  # not NaN
+            numbers += [f"median {quantity(view.median, view.unit)}", f"p95 {quantity(view.p95, view.unit)}"]
+        self.say(tuple(numbers), view.trend.direction if view.trend else "", view.words, note)
+        columns, labels = self._columns(view, marks)
+        curve = view.curve
+        self.curve.update(CurveData(curve.lo, curve.mid, curve.hi, columns, labels=labels), now)
+
+    @staticmethod
+    def _columns(view: PanelView, marks: tuple[Mark, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        curve = view.curve
+        places = [((mark.at - curve.start_ns) // curve.width_ns, mark) for mark in marks]
+        seen = [(column, mark) for column, mark in places if 0 <= column < len(curve.mid)]
+        return tuple(column for column, _ in seen), tuple(",".join(mark.changed) for _, mark in seen)
+
+
+def _fitting(numbers: tuple[str, ...], width: int) -> tuple[str, ...]:
+    """As many of the numbers, from the left, as there is room for."""
+    used = 0
+    kept: list[str] = []
+    for number in numbers:
+        used += len(number) + 3
+        if used > width and kept:
+            break
+        kept.append(number)
+    return tuple(kept)
