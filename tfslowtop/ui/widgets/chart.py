@@ -1,0 +1,297 @@
+"""Curves on the screen: `Curve` for a panel, `Chart` with axes for a screen of its own.
+
+Built on `render_line`: a refresh costs what its changed rows cost. Textual writes a changed row again as a
+whole, whatever part of it was asked for, so rows are the unit in which this compares and repaints.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tfslowtop.ui.widgets.curve import (
+    CurveData,
+    Mode,
+    StickyScale,
+    columns_per_cell,
+    draw,
+    fit,
+    nice_ceiling,
+    peak,
+)
+
+Line = Sequence[tuple[str, str]]
+"""Texts with the last part of their component class, `curve--…`."""
+
+_NOTHING = CurveData.of([])
+
+
+class Curve(Widget):
+    """A scrolling curve over the whole widget, the newest column at the right."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"curve--{role}" for role in ("bar", "range", "mark", "ghost", "gap", "axis", "label")
+    }
+    # Colour and text style only: blanks belong to the run beside them, so a background would bleed.
+    # Bar and range share a colour, as every change of colour is about 40 bytes; the shade tells them apart.
+    DEFAULT_CSS = """
+    Curve { height: 3; }
+    Curve > .curve--bar, Curve > .curve--range { color: $primary; }
+    Curve > .curve--mark { color: $warning; text-style: bold; }
+    Curve > .curve--ghost, Curve > .curve--gap { color: $foreground 55%; }
+    Curve > .curve--axis, Curve > .curve--label { color: $foreground 55%; }
+    """
+
+    def __init__(
+        self,
+        data: CurveData = _NOTHING,
+        *,
+        mode: Mode = "block",
+        scale: StickyScale | None = None,
+        outliers: int = 0,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """`outliers`: how many towering columns may stick out of the top instead of setting the scale."""
+        super().__init__(name=name, id=id, classes=classes)
+        self._data = data
+        self._mode: Mode = mode
+        self._scale = scale or StickyScale()
+        self._outliers = outliers
+        self._now = 0.0
+        self._upper = 1.0
+        self._lines: list[Line] = []
+        self._body: list[Line] = []
+        self._key: tuple[object, ...] | None = None
+        self._drawn_size: Size | None = None
+        self._role_styles: dict[str, Style] = {}
+        self._styled_on: Color | None = None
+
+    @property
+    def columns(self) -> int:
+        """How many columns of data fit: what a caller should aggregate to."""
+        return self.size.width * columns_per_cell(self._mode)
+
+    @property
+    def upper(self) -> float:
+        """The value at the top edge."""
+        return self._upper
+
+    @property
+    def mode(self) -> Mode:
+        """Which characters draw it."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        if mode != self._mode:
+            self._mode = mode
+            self._redraw()
+
+    def update(self, data: CurveData, now: float | None = None) -> None:
+        """Show this; rows that come out the same are not painted. `now` (seconds) moves the scale."""
+        self._data = data
+        self._now = time.monotonic() if now is None else now
+        self._redraw()
+
+    def _redraw(self) -> None:
+        if not self.is_mounted:
+            return
+        before, drawn_size = self._lines, self._drawn_size
+        size = self._draw_all()
+        if drawn_size != size:
+            self.refresh()
+            return
+        rows = enumerate(zip(before, self._lines, strict=True))
+        changed = [Region(0, y, size.width, 1) for y, (old, new) in rows if old != new]
+        if changed:
+            self.refresh(*changed)
+
+    def _draw_all(self) -> Size:
+        size = self._drawn_size = self.size
+        self._lines = self.draw_lines(size.width, size.height)
+        return size
+
+    def draw_lines(self, width: int, height: int) -> list[Line]:
+        """All `height` lines, each `width` cells wide."""
+        return self._rows(self._fitted(width), height)
+
+    def _rows(self, data: CurveData, height: int) -> list[Line]:
+        # The screen ticks more often than a column fills: most of the time nothing is new.
+        key = (data.key(), height, self._upper, self._mode)
+        if key != self._key:
+            self._key = key
+            self._body = list(draw(data, height, self._upper, self._mode))
+        return self._body
+
+    def _fitted(self, width: int) -> CurveData:
+        """The data for that many cells; also brings the scale up to date with what is in sight."""
+        data = fit(self._data, width * columns_per_cell(self._mode))
+        self._upper = self._scale.update(peak(data, self._outliers), self._now)
+        return data
+
+    def render_line(self, y: int) -> Strip:
+        size = self.size
+        if self._drawn_size != size:  # resized since, or never drawn
+            self._draw_all()
+        if y >= len(self._lines):
+            return Strip.blank(size.width)
+        segments: list[Segment] = []
+        for text, style in self._styled(self._lines[y]):
+            if segments and segments[-1].style == style:
+                text = segments.pop().text + text
+            segments.append(Segment(text, style))
+        return Strip(segments, size.width)
+
+    def _styled(self, line: Line) -> Iterator[tuple[str, Style]]:
+        # Our own cache, because refresh() empties Textual's. Translucent colours depend on what is behind.
+        background = self.background_colors[1]
+        if background != self._styled_on:
+            self._role_styles.clear()
+            self._styled_on = background
+        for text, role in line:
+            if role not in self._role_styles:
+                self._role_styles[role] = self.get_component_rich_style(f"curve--{role}")
+            yield text, self._role_styles[role]
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._role_styles.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class XAxis:
+    """What the left edge of the first column and the right edge of the last one stand for."""
+
+    first: float
+    last: float
+    label: Callable[[float], str]
+
+    @classmethod
+    def seconds_ago(cls, span: float) -> XAxis:
+        return cls(-span, 0.0, lambda value: f"{value:g} s" if value else "now")
+
+    @classmethod
+    def iterations(cls, first: float, last: float) -> XAxis:
+        return cls(first, last, lambda value: f"{value:,.0f}")
+
+
+def nice_ticks(first: float, last: float, most: int) -> list[float]:
+    """At most `most` round numbers from `first` to `last`, preferably with both ends."""
+    span = last - first
+    if not (math.isfinite(span) and span > 0) or most < 2:
+        return []
+    step = nice_ceiling(span / (most - 1))
+    wider = nice_ceiling(step * 1.01)
+    if not _divides(step, span) and _divides(wider, span):
+        step = wider
+    start, stop = math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9)
+    return [k * step for k in range(start, stop + 1)][:most]
+
+
+def _divides(step: float, span: float) -> bool:
+    parts = span / step
+    return parts > 1.5 and abs(parts - round(parts)) < 1e-6
+
+
+def _place(width: int, texts: Sequence[tuple[int, str]]) -> str:
+    """Texts centred on their cells, moved inside the edges, left out where they would touch another."""
+    cells = [" "] * width
+    for centre, text in texts:
+        start = max(0, min(width - len(text), centre - len(text) // 2))
+        around = cells[max(0, start - 1) : start + len(text) + 1]
+        if text and len(text) <= width and all(cell == " " for cell in around):
+            cells[start : start + len(text)] = text
+    return "".join(cells)
+
+
+class Chart(Curve):
+    """A curve with axes and the names of the marks on top; sheds these when there is no room for them."""
+
+    DEFAULT_CSS = "Chart { height: 1fr; }"
+
+    def __init__(
+        self,
+        data: CurveData = _NOTHING,
+        *,
+        mode: Mode = "block",
+        scale: StickyScale | None = None,
+        outliers: int = 0,
+        formatter: Callable[[float], str] = "{:g}".format,
+        x_axis: XAxis | None = None,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(data, mode=mode, scale=scale, outliers=outliers, name=name, id=id, classes=classes)
+        self._formatter = formatter
+        self._x_axis = x_axis
+        self._gutter = 0
+
+    @property
+    def columns(self) -> int:
+        return self._body_width(self.size.width) * columns_per_cell(self._mode)
+
+    def update(self, data: CurveData, now: float | None = None, *, x_axis: XAxis | None = None) -> None:
+        """As for a curve; an `x_axis` stays until the next one is given."""
+        self._x_axis = x_axis or self._x_axis
+        super().update(data, now)
+
+    def _body_width(self, width: int) -> int:
+        return width - self._gutter if width >= self._gutter + 10 else width
+
+    def draw_lines(self, width: int, height: int) -> list[Line]:
+        x_axis = self._x_axis if height >= 5 and len(self._data.mid) else None
+        top = 1 if height >= 7 else 0
+        rows = height - top - (2 if x_axis else 0)
+        self._fitted(width)  # the bound first: its label decides how wide the gutter is
+        most = max(2, min(5, rows // 2 + 1))
+        ticks = {
+            max(0, math.ceil(rows * tick / self._upper - 1e-6) - 1): self._formatter(tick)
+            for tick in nice_ticks(0.0, self._upper, most)
+        }
+        # It only ever widens: a gutter that follows its labels would move the whole picture.
+        self._gutter = max(self._gutter, *(len(text) + 2 for text in ticks.values()), 0)
+        body = self._body_width(width)
+        gutter = width - body
+        data = self._fitted(body)
+        lines: list[Line] = []
+        if top:
+            per_cell = columns_per_cell(self._mode)
+            names = [(m // per_cell, n) for m, n in zip(data.marks, data.labels, strict=False)]
+            lines.append([(" " * gutter + _place(body, names), "mark")])
+        for y, row in enumerate(self._rows(data, rows)):
+            lines.append([*self._y_axis(ticks.get(rows - 1 - y), gutter), *row])
+        if x_axis:
+            lines += self._x_lines(x_axis, gutter, body)
+        return lines
+
+    def _y_axis(self, text: str | None, gutter: int) -> Line:
+        if not gutter:
+            return []
+        plain, tick = "|+" if self._mode == "ascii" else "│┤"
+        return [(f"{text or '':>{gutter - 2}} {plain if text is None else tick}", "axis")]
+
+    def _x_lines(self, axis: XAxis, gutter: int, width: int) -> list[Line]:
+        per_cell = (axis.last - axis.first) / len(self._data.mid) * columns_per_cell(self._mode)
+        left = axis.last - per_cell * width
+        ticks = nice_ticks(left, axis.last, max(2, width // 12)) if per_cell > 0 else []
+        # Against the last cell, so that "now" stands under the newest column.
+        cells = {min(width - 1, max(0, math.floor((tick - left) / per_cell))): tick for tick in ticks}
+        corner, plain, mark = "+-+" if self._mode == "ascii" else "└─┬"
+        rule = "".join(mark if x in cells else plain for x in range(width))
+        names = _place(width, [(x, axis.label(tick)) for x, tick in sorted(cells.items(), reverse=True)])
+        edge = " " * (gutter - 1) + corner if gutter else ""
+        return [[(edge + rule, "axis")], [(" " * gutter + names, "label")]]

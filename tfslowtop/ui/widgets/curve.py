@@ -1,0 +1,298 @@
+"""A curve as rows of characters. Pure: arrays in, text with roles out, nothing of the screen.
+
+Three decisions shape it. The baseline is zero and the upper bound is sticky, so noise looks flat and a
+climb looks like a climb. A column keeps its minimum and maximum, so one slow call among a thousand stays
+visible. Whatever colour says, the glyph says too; and as a change of colour costs about 40 bytes on the
+wire, a blank takes the colour of its neighbour and a row that would flicker between colours gets one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mode = Literal["block", "braille", "ascii"]
+Role = Literal["bar", "range", "mark", "ghost", "gap"]
+Run = tuple[str, Role]
+Row = list[Run]
+
+ROLES: tuple[Role, ...] = ("gap", "bar", "range", "mark", "ghost")
+_GAP, _BAR, _RANGE, _MARK, _GHOST = range(5)
+_BLANK = ord(" ")
+# Beyond this many runs, ghost and range give up their colour (their glyphs still tell them apart).
+MAX_RUNS = 10
+_NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+_TINY, _HUGE = 1e-300, 1e300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurveData:
+    """One value per column, oldest first; NaN in `mid` is a gap."""
+
+    lo: Floats
+    mid: Floats
+    hi: Floats
+    marks: tuple[int, ...] = ()
+    """Columns in which a fix was switched on or off."""
+    ghost: Floats | None = None
+    """What `mid` was when the baseline was taken, column by column; NaN where there is nothing to say."""
+    labels: tuple[str, ...] = ()
+    """What is written on top of each mark, where there is room."""
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for equal pictures; costs about a hundredth of drawing one."""
+        ghost = None if self.ghost is None else self.ghost.tobytes()
+        return self.lo.tobytes(), self.mid.tobytes(), self.hi.tobytes(), self.marks, ghost
+
+    @classmethod
+    def of(cls, mid: Floats | list[float], marks: tuple[int, ...] = ()) -> CurveData:
+        """Columns that hold one value each."""
+        values = np.asarray(mid, np.float64)
+        return cls(values, values, values, marks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Glyphs:
+    bar: NDArray[np.uint32]
+    """By how many eighths of the cell are filled, 0 to 8."""
+    span: NDArray[np.uint32]
+    """The same for what lies between `mid` and `hi`: a thin line at its foot, then a shade."""
+    ghost: int
+    ghost_in_bar: int
+    mark: int
+    mark_level: int
+    """Where the mark crosses the value of its own column."""
+    beyond: int
+    """The value is above the upper bound."""
+
+
+def _glyphs(bar: str, span: str, rest: str) -> _Glyphs:
+    bars, spans = (np.array([ord(c) for c in text], np.uint32) for text in (bar, span))
+    return _Glyphs(bars, spans, *(ord(c) for c in rest))
+
+
+_BLOCK = _glyphs(" ▁▂▃▄▅▆▇█", " ▁▁▁░░░░░", "·▓│┼▲")
+_ASCII = _glyphs(" ...ooo##", " ...:::::", "-=|+^")
+# Dots 1237 on the left and 4568 on the right, from the top, as Unicode numbers them.
+_BRAILLE_BITS = np.array([[1, 8], [2, 16], [4, 32], [64, 128]], np.uint32).reshape(1, 4, 1, 2)
+_BRAILLE = 0x2800
+
+
+def columns_per_cell(mode: Mode) -> int:
+    """How many columns of data one character shows."""
+    return 2 if mode == "braille" else 1
+
+
+def fit(data: CurveData, columns: int) -> CurveData:
+    """The newest columns, at the right edge; gaps at the left where there are too few."""
+    have = len(data.mid)
+    shift = columns - have
+    if shift == 0 and all(0 <= mark < columns for mark in data.marks):
+        return data
+
+    def fitted(values: Floats) -> Floats:
+        if shift < 0:
+            return values[have - columns :]
+        return np.concatenate((np.full(shift, np.nan), values))
+
+    kept = [k for k, mark in enumerate(data.marks) if 0 <= mark + shift < columns]
+    return CurveData(
+        fitted(data.lo),
+        fitted(data.mid),
+        fitted(data.hi),
+        tuple(data.marks[k] + shift for k in kept),
+        None if data.ghost is None else fitted(data.ghost),
+        tuple(data.labels[k] for k in kept if k < len(data.labels)),
+    )
+
+
+def peak(data: CurveData, outliers: int = 0) -> float:
+    """The largest finite value that the scale has to hold; 0.0 where there is none.
+
+    With `outliers`, that many columns may stick out of the top if they tower above all others: the first
+    call of a tf.function traces for seconds and would flatten the whole window after it.
+    """
+    tops = [data.hi, data.mid] + ([] if data.ghost is None else [data.ghost])
+    values = np.fmax.reduce(tops) if len(data.mid) else data.mid
+    values = np.sort(values[np.isfinite(values)])
+    if not len(values):
+        return 0.0
+    if outliers and len(values) > 2 * outliers:
+        rest = values[-outliers - 1]
+        if values[-1] > 4 * rest > 0:
+            values = values[values <= 4 * rest]
+    return max(0.0, float(values[-1]))
+
+
+def nice_ceiling(value: float) -> float:
+    """The smallest of 1, 2, 2.5, 5 × 10ⁿ that is not below `value`."""
+    value = min(max(value, _TINY), _HUGE)
+    base = 10.0 ** math.floor(math.log10(value))
+    return next((n * base for n in _NICE if value <= n * base * (1 + 1e-9)), 10.0 * base)
+
+
+def _bound(peak: float) -> float:
+    """The round number nearest to 1.25 × `peak` that leaves a little room above it."""
+    roomy, tight = nice_ceiling(1.25 * peak), nice_ceiling(1.06 * peak)
+    return tight if 1.25 * peak / tight < roomy / (1.25 * peak) else roomy
+
+
+class StickyScale:
+    """An upper bound that rises at once and falls slowly, so that a chart does not jump.
+
+    It rises only when the values have used up the head room, and falls only to at most 3/4 of itself, after
+    `hold` seconds in which that would have sufficed for values 15 % larger.
+    """
+
+    def __init__(self, floor: float = 0.0, hold: float = 1.0) -> None:
+        self._floor = floor
+        self._hold = hold
+        self._upper: float | None = None
+        self._low_since: float | None = None
+
+    def update(self, peak: float, now: float) -> float:
+        """The bound for a window whose largest value is `peak`, at `now` (seconds)."""
+        if not (math.isfinite(peak) and peak > 0):
+            # Nothing to go by: stay, so that a pause in the data does not move the chart.
+            return self._upper or self._floor or 1.0
+        lower = max(_bound(1.15 * peak), self._floor)
+        if self._upper is None or peak > 0.95 * self._upper:
+            self._upper, self._low_since = max(_bound(peak), self._floor), None
+        elif lower > 0.75 * self._upper:
+            self._low_since = None
+        elif self._low_since is None:
+            self._low_since = now
+        elif abs(now - self._low_since) >= self._hold:  # abs: a replay may step back
+            self._upper, self._low_since = lower, None
+        return self._upper
+
+
+class FixedScale(StickyScale):
+    """For what has a natural bound, such as per cent: given as `floor`, it is the ceiling, too."""
+
+    def update(self, peak: float, now: float) -> float:
+        return self._floor or 1.0
+
+
+def draw(data: CurveData, height: int, upper: float, mode: Mode = "block") -> list[Row]:
+    """`height` rows from the top, each as runs whose texts add up to one character per cell."""
+    if len(data.mid) % columns_per_cell(mode):
+        data = fit(data, len(data.mid) + 1)
+    if height <= 0 or not len(data.mid):
+        return [[] for _ in range(max(0, height))]
+    upper = min(max(upper, _TINY), _HUGE) if math.isfinite(upper) and upper > 0 else 1.0
+    if mode == "braille":
+        return _runs(*_draw_braille(data, height, upper))
+    return _runs(*_draw_bars(data, height, upper, _ASCII if mode == "ascii" else _BLOCK))
+
+
+def _levels(values: Floats, upper: float, steps: int) -> Ints:
+    """0 to `steps`; rounded, so that noise below half a step does not show. NaN becomes 0."""
+    # fmax prefers the number to NaN; bounded before it is scaled, nothing can overflow.
+    return np.rint(np.minimum(np.fmax(values, 0.0), upper) * (steps / upper)).astype(np.int64)
+
+
+def _bounds(data: CurveData) -> tuple[Floats, Floats]:
+    """`lo` and `hi` with what is missing, or on the wrong side of `mid`, replaced by `mid`."""
+    known = ~np.isnan(data.mid)
+    return (
+        np.where(known, np.fmin(data.lo, data.mid), np.nan),
+        np.where(known, np.fmax(data.hi, data.mid), np.nan),
+    )
+
+
+Grid = tuple[NDArray[np.uint32], NDArray[np.uint8]]
+"""Code points and role numbers, by row from the top and by cell."""
+
+
+def _draw_bars(data: CurveData, height: int, upper: float, glyphs: _Glyphs) -> Grid:
+    steps = 8 * height
+    known = ~np.isnan(data.mid)
+    _, hi = _bounds(data)
+    # A value of zero keeps one eighth: that is how it differs from a gap.
+    mid_level = np.where(known, np.maximum(_levels(data.mid, upper, steps), 1), 0)
+    hi_level = np.where(known, np.maximum(_levels(hi, upper, steps), mid_level), 0)
+    foot = (8 * np.arange(height - 1, -1, -1))[:, None]
+    filled = np.minimum(np.maximum(mid_level - foot, 0), 8)
+    spanned = np.minimum(np.maximum(hi_level - foot, 0), 8)
+    # The cell that holds the top of the bar shows the range instead where that is half a cell or more.
+    in_bar = (filled > 0) & (spanned - filled < 4)
+    chars = np.where(in_bar, glyphs.bar[filled], glyphs.span[spanned])
+    roles = np.where(in_bar, np.uint8(_BAR), (spanned > 0) * np.uint8(_RANGE))
+    if data.ghost is not None:
+        level = np.maximum(_levels(data.ghost, upper, steps), 1)
+        here = (foot < level) & (level <= foot + 8) & ~np.isnan(data.ghost)
+        free = here & (chars == _BLANK)
+        chars[free], roles[free] = glyphs.ghost, _GHOST
+        # Inside the bars every other cell is notched: a dotted line that needs no colour.
+        chars[here & (filled == 8) & (np.arange(len(known)) % 2 == 0)] = glyphs.ghost_in_bar
+    beyond = hi > upper
+    chars[0, beyond] = glyphs.beyond
+    for column in data.marks:
+        if 0 <= column < len(known):
+            chars[:, column], roles[:, column] = glyphs.mark, _MARK
+            if known[column]:
+                chars[height - 1 - (hi_level[column] - 1) // 8, column] = glyphs.mark_level
+    return chars, roles
+
+
+def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
+    top = 4 * height - 1
+    known = ~np.isnan(data.mid)
+    lo, hi = _bounds(data)
+    mid_level = _levels(data.mid, upper, top)
+    first, last = _levels(lo, upper, top), _levels(hi, upper, top)
+    # Reach half-way for the neighbour on the left: the line has no holes where it is steep.
+    before, joined = mid_level[:-1], known[:-1] & known[1:]
+    first[1:] = np.where(joined, np.minimum(first[1:], before + 1), first[1:])
+    last[1:] = np.where(joined, np.maximum(last[1:], before - 1), last[1:])
+    dots = np.arange(top, -1, -1)[:, None]
+    line = _cells((dots >= first) & (dots <= last) & known)
+    chars = np.where(line > 0, _BRAILLE + line, _BLANK).astype(np.uint32)
+    roles = np.where(line > 0, _BAR, _GAP).astype(np.uint8)
+    if data.ghost is not None:
+        # One dot per cell against the line's two: dotted against solid.
+        seen = ~np.isnan(data.ghost) & (np.arange(len(known)) % 2 == 0)
+        dotted = _cells((dots == _levels(data.ghost, upper, top)) & seen)
+        free = (dotted > 0) & (line == 0)
+        chars[free], roles[free] = _BRAILLE + dotted[free], _GHOST
+    chars[0, np.flatnonzero(hi > upper) // 2] = _BLOCK.beyond
+    for column in data.marks:
+        if 0 <= column < len(known):
+            cell = column // 2
+            chars[:, cell], roles[:, cell] = _BLOCK.mark, _MARK
+            if known[column]:
+                chars[(top - _levels(hi, upper, top)[column]) // 4, cell] = _BLOCK.mark_level
+    return chars, roles
+
+
+def _cells(dots: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """Four rows and two columns of dots to one character each."""
+    height, width = dots.shape[0] // 4, dots.shape[1] // 2
+    cells: NDArray[np.uint32] = (dots.reshape(height, 4, width, 2) * _BRAILLE_BITS).sum(axis=(1, 3))
+    return cells
+
+
+def _runs(chars: NDArray[np.uint32], roles: NDArray[np.uint8]) -> list[Row]:
+    """Cells to runs. A blank joins the run on its left, or at the very left the first one."""
+    inked = chars != _BLANK
+    cell = np.where(inked, np.arange(chars.shape[1]), 0)
+    source = np.maximum(np.maximum.accumulate(cell, axis=1), inked.argmax(axis=1)[:, None])
+    roles = roles[np.arange(len(roles))[:, None], source]
+    rows = []
+    for codes, row in zip(chars.astype("<u4"), roles, strict=True):
+        text = codes.tobytes().decode("utf-32-le")
+        cuts = (row[1:] != row[:-1]).nonzero()[0]
+        if len(cuts) >= MAX_RUNS:
+            row[(row == _RANGE) | (row == _GHOST)] = _BAR
+            cuts = (row[1:] != row[:-1]).nonzero()[0]
+        edges = [0, *(cuts + 1).tolist(), len(text)]
+        rows.append([(text[a:b], ROLES[row[a]]) for a, b in pairwise(edges)])
+    return rows
