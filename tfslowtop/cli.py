@@ -5,19 +5,44 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from . import __version__
 
-#: Exit codes: 0 is well, 2 is wrong usage.
-USAGE = 2
+#: Exit codes: 0 is well, 1 is a scenario that failed, 2 is wrong usage.
+FAILED, USAGE = 1, 2
 
 _EPILOG = """\
+commands without a terminal (each has --help):
+  tfslowtop list              the catalogue of scenarios
+  tfslowtop run ID            one scenario, measured; --ab compares it with its fixed twin
+  tfslowtop verify            all scenarios; the table of claims and verdicts
+
 In the app: enter starts a scenario, 1-9 toggle its fixes, space pauses, ? shows every key, q quits.
 """
 
 
-def _parser() -> argparse.ArgumentParser:
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    commands: dict[str, Callable[[Sequence[str]], int]] = {"list": _list, "run": _run, "verify": _verify}
+    from .scenario import ScenarioError  # the API alone: 10 ms
+
+    try:
+        if arguments and arguments[0] in commands:
+            return commands[arguments[0]](arguments[1:])
+        return _open(arguments)
+    except ScenarioError as error:
+        print(f"tfslowtop: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `tfslowtop list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _open(arguments: Sequence[str]) -> int:
+    """The app."""
     parser = argparse.ArgumentParser(
         prog="tfslowtop",
         description="Why is TensorFlow or NumPy code slow, slower, or eating memory? See it live.",
@@ -25,34 +50,23 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("scenario", nargs="?", help="start this scenario: an id of the catalogue, or a file of your own")
-    parser.add_argument("-p", "--param", action="append", default=[], metavar="NAME=VALUE", help="set a parameter")
+    _add_params(parser)
     parser.add_argument("--in-process", action="store_true", help="run the kernel in a thread of this process")
     parser.add_argument("--ascii", action="store_true", help="draw with 7-bit characters only")
     parser.add_argument("--version", action="version", version=f"tfslowtop {__version__}")
-    return parser
+    options = parser.parse_args(arguments)
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(argv)
-    from .scenario import ScenarioError
-
-    try:
-        return _open(options)
-    except ScenarioError as error:
-        print(f"tfslowtop: {error}", file=sys.stderr)
-        return USAGE
-
-
-def _open(options: argparse.Namespace) -> int:
-    """The app."""
     from .catalogue import all_entries, find
+    from .scenario import ScenarioError
 
     start = find(options.scenario) if options.scenario else None
     params = _params(options.param)
     if start is not None and start.scenario is not None:
         start.scenario.values(params)  # a bad value is told before the screen opens
+    elif params and start is None:
+        raise ScenarioError("-p sets a parameter of a scenario; name the scenario too.")
     if not sys.stdout.isatty() or not sys.stdin.isatty():
-        print("tfslowtop: the app needs a terminal.", file=sys.stderr)
+        print("tfslowtop: the app needs a terminal; `tfslowtop run` does not.", file=sys.stderr)
         return USAGE
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")  # read when Textual is imported
     # Textual takes about 270 ms to import.
@@ -64,6 +78,105 @@ def _open(options: argparse.Namespace) -> int:
     app = TfslowtopApp(Options(entries, start, options.in_process, options.ascii, params))
     app.run()
     return app.return_code or 0
+
+
+def _list(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tfslowtop list", description="Print the catalogue of scenarios.")
+    parser.add_argument("--json", action="store_true", help="everything, as JSON")
+    options = parser.parse_args(arguments)
+    from .catalogue import all_entries
+
+    entries = all_entries()
+    if options.json:
+        from .export.scenarios import listing
+
+        _print_json(listing(entries))
+        return 0
+    width = max(len(entry.id) for entry in entries)
+    for entry in entries:
+        kind = entry.scenario.kind if entry.scenario else "broken"
+        print(f"{entry.id:{width}}  {kind:16}  {entry.title}")
+    return 0
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tfslowtop run", description="Measure one scenario, without a terminal.")
+    parser.add_argument("scenario", help="an id of the catalogue, or a file of your own")
+    _add_params(parser)
+    parser.add_argument("--headless", action="store_true", help="accepted for clarity: run never opens a screen")
+    parser.add_argument("--iterations", type=_positive(int), default=0, metavar="N", help="how long it runs alone")
+    parser.add_argument("--seconds", type=_positive(float), default=10.0, metavar="S", help="the same in seconds (10)")
+    parser.add_argument("--fix", default="", metavar="A,B", help="fixes that are on; with --ab: of the fixed twin")
+    parser.add_argument("--ab", action="store_true", help="then compare broken and fixed in shuffled blocks")
+    parser.add_argument("--json", action="store_true", help="print JSON on standard output")
+    options = parser.parse_args(arguments)
+    from .catalogue import find
+    from .export.scenarios import Headless, as_json, summary
+
+    fixes = [fix for fix in options.fix.split(",") if fix]
+    headless = Headless(find(options.scenario), params=_params(options.param), fixes=fixes, compared=options.ab)
+    result = headless.go(
+        iterations=options.iterations, seconds=options.seconds, compare=options.seconds if options.ab else 0.0
+    )
+    if options.json:
+        _print_json(as_json(result))
+    else:
+        print(summary(result))
+    return FAILED if result.failure else 0
+
+
+def _verify(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="tfslowtop verify",
+        description="Run every scenario, alone and against its fixed twin; print the table of verdicts.",
+    )
+    parser.add_argument("scenario", nargs="*", help="only these")
+    parser.add_argument("--seconds", type=_positive(float), default=10.0, metavar="S", help="for each half (10)")
+    parser.add_argument("--json", action="store_true", help="print JSON on standard output")
+    options = parser.parse_args(arguments)
+    from .catalogue import all_entries, find
+    from .export.scenarios import as_json, machine, summary, table, verify
+
+    entries = [find(name) for name in options.scenario] or all_entries()
+    where = machine()
+    results = verify(entries, lambda result: print(summary(result), file=sys.stderr), seconds=options.seconds)
+    if options.json:
+        _print_json({"machine": where, "results": [as_json(result) for result in results]})
+    else:
+        print(f"{table(results)}\n\nMeasured on {where}.")
+    return FAILED if any(result.failure for result in results) else 0
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    # NaN is no JSON: what is not known is null.
+    print(json.dumps(_known(value), indent=2, ensure_ascii=False))
+
+
+def _known(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _known(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_known(item) for item in value]
+    return None if isinstance(value, float) and value - value != 0 else value
+
+
+def _add_params(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-p", "--param", action="append", default=[], metavar="NAME=VALUE", help="set a parameter of the scenario"
+    )
+
+
+def _positive(kind: Callable[[str], float]) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        value = kind(text)
+        if not value > 0:
+            raise argparse.ArgumentTypeError("must be more than 0")
+        return value
+
+    parse.__name__ = "number"
+    return parse
 
 
 def _params(texts: Sequence[str]) -> dict[str, str]:

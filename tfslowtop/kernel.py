@@ -10,23 +10,39 @@ import argparse
 import importlib.util
 import json
 import os
+import random
 import socket
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .agent.agent import Agent
 from .agent.channel import SocketChannel
-from .agent.events import About, Command, Failed, Gauge, Hello, Note, Phase, SetFixes, Stop, Toggled
+from .agent.events import (
+    About,
+    Block,
+    Command,
+    Compare,
+    Failed,
+    Gauge,
+    Hello,
+    Note,
+    Phase,
+    SetFixes,
+    SetParams,
+    Stop,
+    Toggled,
+)
 from .agent.hooks.traces import TraceHook
 from .agent.imports import Watch
 from .agent.wire import PROTOCOL
-from .scenario import Params, Scenario, ScenarioError, describe
+from .scenario import Fixes, Params, Scenario, ScenarioError, describe
 
 SOCKET_VARIABLE = "TFSLOWTOP_SOCKET"
 TOKEN_VARIABLE = "TFSLOWTOP_TOKEN"
@@ -38,25 +54,37 @@ GAUGE_PERIOD = 0.1
 _MAX_TRACEBACK = 20_000
 
 
+Order = SetFixes | SetParams | Compare
+
+
+@dataclass(slots=True)
+class Arm:
+    """A state that iterations work on. An A/B run has two, so that neither lives on what the other did."""
+
+    state: Any
+    fixes: Fixes
+    count: int = 0
+
+
 class Kernel:
     """One run of one scenario: load, setup, and iterations until told to stop."""
 
     def __init__(self, agent: Agent, path: Path, params: Mapping[str, str], fixes: Sequence[str] = ()) -> None:
         self._agent = agent
         self._path = path
-        self._params = params
-        self._fixes: tuple[str, ...] = tuple(fixes)
+        self._params = dict(params)
+        self._order: Order = SetFixes(tuple(fixes))
         self._stopping = False
         self._iteration = -1
         self._watch = Watch()
         self._hook = TraceHook(agent.emit)
 
     def obey(self, command: Command) -> None:
-        """Called from the agent's thread; takes effect at the next iteration."""
-        if isinstance(command, SetFixes):
-            self._fixes = command.fixes
-        elif isinstance(command, Stop):
+        """Called from the agent's thread; takes effect before the next iteration."""
+        if isinstance(command, Stop):
             self._stopping = True
+        else:
+            self._order = command
 
     def stop(self) -> None:
         self._stopping = True
@@ -66,9 +94,7 @@ class Kernel:
         try:
             scenario = describe(self._path)
             module = self._load()
-            self._phase("setup")
-            state = module.setup(Params(**scenario.values(self._params)))
-            self._loop(scenario, module, state)
+            self._loop(scenario, module)
         except ScenarioError as error:
             self._agent.emit(Failed(-1, error.file or str(self._path), error.line, error.message, ""))
             return 1
@@ -99,35 +125,72 @@ class Kernel:
         devices = tuple(f"{d.device_type}:{i}" for i, d in enumerate(tensorflow.config.list_physical_devices()))
         self._agent.emit(About(tensorflow.__version__, devices))
 
-    def _loop(self, scenario: Scenario, module: ModuleType, state: Any) -> None:
+    def _loop(self, scenario: Scenario, module: ModuleType) -> None:
+        """Iterates, and before each iteration looks whether something else was ordered."""
         iterate: Callable[..., Any] = module.iteration
         gauges: Callable[..., Mapping[str, float]] | None = getattr(module, "gauges", None)
         code = iterate.__code__
+        plan = self._plan(scenario, module)
+        arm, _ = next(plan)
         put = self._agent.stream(self._path.stem, "kernel", code.co_filename, code.co_firstlineno).put
         wall_clock, cpu_clock = time.perf_counter_ns, time.process_time_ns
-        wanted: tuple[str, ...] | None = None
-        active = scenario.active(())
-        next_gauges = 0
+        obeyed, until, next_gauges = self._order, 0, 0
         self._phase("warm-up")
         i = 0
         while not self._stopping:
             self._iteration = i
-            if self._fixes is not wanted:
-                wanted = self._fixes
-                active = scenario.active(wanted)
-                self._agent.emit(Toggled(i, wanted, wall_clock()))
+            if self._order is not obeyed or (until and wall_clock() >= until):
+                obeyed = self._order
+                arm, until = plan.send(i)
             cpu = cpu_clock()
             start = wall_clock()
-            iterate(state, active, i)
+            iterate(arm.state, arm.fixes, arm.count)
             end = wall_clock()
             put(start, end - start, cpu_clock() - cpu)
+            arm.count += 1
             i += 1
             if i == scenario.warmup:
                 self._phase("running")
             if gauges is not None and end >= next_gauges:
                 next_gauges = end + int(GAUGE_PERIOD * 1e9)
-                for name, value in gauges(state).items():
+                for name, value in gauges(arm.state).items():
                     self._agent.emit(Gauge(name, end, float(value)))
+
+    def _plan(self, scenario: Scenario, module: ModuleType) -> Generator[tuple[Arm, int], int, None]:
+        """Which arm is next, and until when (0: until something else is ordered). Is sent the iteration."""
+
+        def arm(fixes: tuple[str, ...]) -> Arm:
+            return Arm(module.setup(Params(**scenario.values(self._params))), scenario.active(fixes))
+
+        self._phase("setup")
+        i = 0
+        fixes: tuple[str, ...] = ()
+        main = arm(fixes)
+        while True:
+            order = self._order
+            if isinstance(order, SetParams):
+                self._params = dict(text.split("=", 1) for text in order.params)
+                self._phase("setup")
+                main = arm(fixes)
+                self._phase("running")
+            elif isinstance(order, SetFixes):
+                fixes = order.fixes
+            if isinstance(order, Compare):
+                self._phase("setup", "A and B")
+                arms = (arm(order.a), arm(order.b))
+                self._phase("running")
+                # A fixed order of the two would let whatever drifts favour one of them: each pair is shuffled.
+                while self._order is order:
+                    for k in random.sample((0, 1), 2):
+                        self._agent.emit(Block(i, k, (order.a, order.b)[k], time.perf_counter_ns()))
+                        i = yield arms[k], time.perf_counter_ns() + int(order.block_seconds * 1e9)
+                        if self._order is not order:
+                            break
+                self._agent.emit(Block(i, -1, (), time.perf_counter_ns()))
+            else:
+                main.fixes = scenario.active(fixes)
+                self._agent.emit(Toggled(i, fixes, time.perf_counter_ns()))
+                i = yield main, 0
 
     def _phase(self, name: str, detail: str = "") -> None:
         self._agent.emit(Phase(name, detail, time.perf_counter_ns()))

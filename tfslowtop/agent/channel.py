@@ -12,7 +12,7 @@ import socket
 from collections import deque
 from typing import Protocol
 
-from .events import Command, Event, SetFixes, Stop
+from .events import COMMANDS, Command, Event
 from .wire import Decoder, WireError, encode
 
 #: Bytes that may wait in the agent for a slow watcher, beside what the kernel's socket buffer holds.
@@ -63,7 +63,7 @@ class SocketChannel:
                 data = self._socket.recv(1 << 16)
                 if not data:
                     self._die()
-                commands = [m for m in self._decoder.feed(data) if isinstance(m, (SetFixes, Stop))]
+                commands = [m for m in self._decoder.feed(data) if isinstance(m, COMMANDS)]
         except BlockingIOError:
             pass
         except (OSError, ValueError, WireError):

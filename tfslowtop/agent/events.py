@@ -116,6 +116,16 @@ class Toggled:
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """A/B: from this iteration on runs `arm` (0 is A, 1 is B, -1 is neither: it is over) with these fixes."""
+
+    iteration: int
+    arm: int
+    fixes: tuple[str, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """The watched code raised. `file` and `line` are the innermost place in the user's own file."""
 
@@ -165,12 +175,30 @@ class SetFixes:
 
 
 @dataclass(frozen=True, slots=True)
+class SetParams:
+    """Command: set up again with these parameters, written as `name=value`."""
+
+    params: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Command: alternate these two sets of fixes in shuffled blocks, each with a state of its own."""
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    block_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Command: finish the iteration and end."""
 
 
 Event = Union[
-    Hello, About, Phase, Stream, Samples, Folded, Trace, Gauge, Toggled, Failed, Lost, Note, Output, Ended
+    Hello, About, Phase, Stream, Samples, Folded, Trace, Gauge, Toggled, Block, Failed, Lost, Note, Output, Ended
 ]
-Command = Union[SetFixes, Stop]
+Command = Union[SetFixes, SetParams, Compare, Stop]
 Message = Union[Event, Command]
+
+COMMANDS = (SetFixes, SetParams, Compare, Stop)

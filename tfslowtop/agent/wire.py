@@ -48,6 +48,9 @@ _KINDS: tuple[type, ...] = (
     events.Ended,
     events.SetFixes,
     events.Stop,
+    events.Block,
+    events.SetParams,
+    events.Compare,
 )
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in _KINDS}

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..agent import events
 from ..agent.events import SAMPLE
+from .duel import Duel
 from .effect import before_after
 from .series import Curve, Floats, Ints, Ring, Series
 from .trend import Blocks, Trend, describe, describe_leak, slope, trend
@@ -68,7 +69,8 @@ class Session:
         self.ended: events.Ended | None = None
         self.output = ""
         self._segments: deque[_Segment] = deque([_Segment(Mark(0, 0, (), ()))], maxlen=_KEPT_MARKS)
-        self._coming: deque[Mark] = deque()
+        self._coming: deque[Mark | events.Block] = deque()
+        self._duel: Duel | None = None
         self.readings: dict[str, float] = {}
         self._gauges: dict[str, _Gauge] = {}
         self._traces = Series()
@@ -123,41 +125,59 @@ class Session:
         while self._coming and self._coming[0].iteration < event.first + len(records):
             cut = max(self._coming[0].iteration - event.first, begin)
             self._put(index[begin:cut], start[begin:cut], wall[begin:cut], cpu[begin:cut])
-            self._open(self._coming.popleft())
+            self._turn(self._coming.popleft())
             begin = cut
         self._put(index[begin:], start[begin:], wall[begin:], cpu[begin:])
 
     def _put(self, index: Ints, start: Ints, wall: Floats, cpu: Floats) -> None:
-        self._segments[-1].blocks.add(index.astype(np.float64), start, wall, cpu)
+        if self._duel is not None and self._duel.running:
+            self._duel.add(wall, cpu)
+        else:
+            self._segments[-1].blocks.add(index.astype(np.float64), start, wall, cpu)
 
-    def _open(self, mark: Mark) -> None:
-        """A toggle took effect: what follows is compared with what was."""
-        before = self._segments[-1].blocks
-        self._segments.append(_Segment(mark, before=before))
-        for gauge in self._gauges.values():
-            gauge.points, gauge.trend = Ring(_GAUGE_POINTS, np.float64, np.float64), None
-        self.latency.mark()
+    def _turn(self, what: Mark | events.Block) -> None:
+        """From here on the samples belong to something else."""
+        if isinstance(what, Mark):
+            # What follows a toggle is compared with what was; a new state (nothing changed) starts afresh.
+            before = self._segments[-1].blocks if what.changed else None
+            self._segments.append(_Segment(what, before=before))
+            for gauge in self._gauges.values():
+                gauge.points, gauge.trend = Ring(_GAUGE_POINTS, np.float64, np.float64), None
+            self.latency.mark()
+        elif what.arm < 0:
+            if self._duel is not None:
+                self._duel.running = False
+        else:
+            if self._duel is None or not self._duel.running:
+                self._duel = Duel()
+            self._duel.turn(what.arm, what.fixes)
 
     @_take.register
     def _(self, event: events.Folded) -> None:
         if self.stream is None or event.stream != self.stream.id:
             return
         while self._coming and self._coming[0].iteration <= event.first:
-            self._open(self._coming.popleft())
+            self._turn(self._coming.popleft())
         sketch = np.array(event.sketch) / 1e9
         span = (event.start, event.end)
         totals = (event.wall_min / 1e9, event.wall_max / 1e9, event.wall_sum / 1e9)
         self.latency.add_folded(*span, event.count, *totals, list(sketch))
-        self._segments[-1].blocks.add_folded(event.first, event.count, *span, event.cpu_sum / 1e9, sketch)
+        if self._duel is None or not self._duel.running:
+            self._segments[-1].blocks.add_folded(event.first, event.count, *span, event.cpu_sum / 1e9, sketch)
         self._iterations = max(self._iterations, event.first + event.count)
         self._folded += event.count
 
     @_take.register
     def _(self, event: events.Toggled) -> None:
-        last = self._coming[-1] if self._coming else self._segments[-1].mark
+        marks = [what for what in self._coming if isinstance(what, Mark)]
+        last = marks[-1] if marks else self._segments[-1].mark
         changed = tuple(sorted(set(event.fixes) ^ set(last.fixes)))
-        if changed:
+        if event.iteration or changed:
             self._coming.append(Mark(event.at, event.iteration, event.fixes, changed))
+
+    @_take.register
+    def _(self, event: events.Block) -> None:
+        self._coming.append(event)
 
     @_take.register
     def _(self, event: events.Gauge) -> None:
@@ -239,6 +259,7 @@ class Session:
             fixes=self._segments[-1].mark.fixes,
             panels=tuple(panels),
             marks=tuple(segment.mark for segment in self._segments if segment.before is not None),
+            comparison=self._duel.result() if self._duel else None,
             traces=self._trace_count,
             trace_seconds=self._trace_ns / 1e9,
             last_traces=last_traces,
@@ -254,6 +275,8 @@ class Session:
             effect = before_after(segment.before, segment.blocks)
             if effect is not None:
                 segment.mark = replace(segment.mark, effect=effect)
+        if self._duel is not None and self._duel.running:
+            self._duel.think()
         for gauge in self._gauges.values():
             index, values = gauge.points.last(_GAUGE_POINTS)
             gauge.trend = slope(index, values)

@@ -38,6 +38,18 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """An A/B run: shuffled blocks of two sets of fixes, each with its own state."""
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    blocks: int
+    """Pairs of blocks so far."""
+    running: bool
+    effect: Effect | None
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     phase: str
     phase_detail: str
@@ -56,6 +68,7 @@ class View:
     """What the target has confirmed, not what was asked for."""
     panels: tuple[PanelView, ...]
     marks: tuple[Mark, ...]
+    comparison: Comparison | None
     traces: int
     trace_seconds: float
     last_traces: tuple[Trace, ...]

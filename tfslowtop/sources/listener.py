@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..agent.events import Command, Event, Hello, Message, SetFixes, Stop
+from ..agent.events import COMMANDS, Command, Event, Hello, Message
 from ..agent.wire import PROTOCOL, Decoder, WireError, encode
 from .source import SourceError
 
@@ -98,7 +98,7 @@ class Connection:
                     f"The target speaks version {message.protocol} of the protocol, this tfslowtop version {PROTOCOL}."
                 )
             self.hello = message
-        if isinstance(message, (SetFixes, Stop)):
+        if isinstance(message, COMMANDS):
             raise WireError("The target sent a command; only the watcher does that.")
         return message
 

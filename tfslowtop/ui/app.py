@@ -19,7 +19,7 @@ from ..sources.child import ChildSource
 from ..sources.inprocess import InProcessSource
 from ..sources.source import Source, SourceError
 from .messages import Broken, Updated
-from .pump import Lens, Run
+from ..watch import Lens, Run
 from .screens.main import MainScreen
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes

@@ -1,4 +1,4 @@
-"""The run worker: source → session → view, in a thread of its own. It touches no widget."""
+"""Watching one source: source and sensors → session → view. The screen runs it in a thread, headless directly."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..agent.events import Gauge
-from ..analysis.session import Session
-from ..analysis.view import View
-from ..sensors.sampler import Sampler
-from ..sources.source import Source
+from .agent.events import Gauge
+from .analysis.session import Session
+from .analysis.view import View
+from .sensors.sampler import Sampler
+from .sources.source import Source
 
 #: Seconds between two views.
 REFRESH = 0.25
@@ -50,7 +50,7 @@ class Run:
         return reading.reason if reading else None
 
     def pump(self) -> None:
-        """Until the source ends. Errors of the source's start (`SourceError`) are the caller's to show."""
+        """Until the source ends. A source that cannot start (`SourceError`) is the caller's to show."""
         try:
             self.source.start()
             self._watch_machine()

@@ -1,0 +1,80 @@
+"""What a scenario's claim is worth on this machine, from what was measured here and from nothing else.
+
+The words are few, so that a table of forty of them can be read:
+
+- *confirmed here*: latency rises, memory leaks, or pauses take a visible share;
+- *constant penalty ×N*: slower by a factor that does not grow;
+- *not reproduced here*: no rise, no leak, no pauses, and no difference to the fixed twin;
+- *inconclusive on this noisy machine*: the data do not say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .effect import Effect
+from .series import Floats
+from .trend import Trend, describe, describe_leak
+
+Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusive", "measuring"]
+
+#: Bytes per iteration below which growth of memory is not worth a word, and the least growth in all.
+LEAK_PER_ITERATION = 2_000.0
+#: A pause is an iteration that takes this many times the median ...
+PAUSE = 8.0
+#: ... and pauses matter when they take this share of all the time.
+PAUSE_SHARE = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    outcome: Outcome
+    words: str
+
+
+def pauses(wall: Floats) -> float:
+    """The share of time that goes to iterations far above the median."""
+    if len(wall) < 50:
+        return 0.0
+    median = float(sorted(wall)[len(wall) // 2])
+    long = wall[wall > PAUSE * median]
+    return float((long - median).sum() / wall.sum())
+
+
+def judge(latency: Trend | None, memory: Trend | None, effect: Effect | None, pause_share: float = 0.0) -> Verdict:
+    """`latency` and `memory` are of the broken form alone; `effect` is broken against fixed, interleaved."""
+    if latency is None or (latency.direction == "unclear" and effect is None and memory is None):
+        return Verdict("measuring", "measuring …")
+    factor = _factor(effect)
+    found = []
+    if latency.direction == "rising":
+        found.append(describe(latency))
+    if memory is not None and memory.direction == "rising" and memory.low > LEAK_PER_ITERATION:
+        found.append(describe_leak(memory))
+    if pause_share >= PAUSE_SHARE:
+        found.append(f"pauses take {100 * pause_share:.0f} % of the time")
+    if found:
+        return Verdict("confirmed", "confirmed here: " + ", ".join(found) + (f"; {factor} the fixed one" if factor else ""))
+    if effect is None:
+        words = "steady so far; x compares it with the fixed one" if latency.direction == "flat" else "measuring …"
+        return Verdict("measuring", words)
+    if effect.verdict == "faster":
+        return Verdict("constant penalty", f"constant penalty: {factor} the fixed one")
+    if effect.verdict == "slower":
+        return Verdict("not reproduced", f"not reproduced here: the fixed one is slower ({factor} of its time)")
+    if _tight(effect):
+        return Verdict("not reproduced", "not reproduced here: no rise, no difference to the fixed one")
+    return Verdict("inconclusive", "inconclusive on this noisy machine")
+
+
+def _factor(effect: Effect | None) -> str:
+    if effect is None or effect.verdict == "no difference shown":
+        return ""
+    value = effect.ratio
+    return f"×{value:.2f}" if value < 2 else f"×{value:.1f}" if value < 100 else f"×{value:.0f}"
+
+
+def _tight(effect: Effect) -> bool:
+    """Whether the interval excludes a difference that anyone would mind."""
+    return effect.wall.low > 0.8 and effect.wall.high < 1.25
