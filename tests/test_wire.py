@@ -21,7 +21,9 @@ NUMBERS = st.integers(-(2**63), 2**63 - 1)
 VALUES = {
     int: NUMBERS,
     str: TEXT,
+    bool: st.booleans(),
     float: st.floats(allow_nan=False),
+    tuple[events.Reason, ...]: st.lists(st.builds(events.Reason, TEXT, TEXT, TEXT, TEXT), max_size=3).map(tuple),
     tuple[str, ...]: st.lists(TEXT, max_size=5).map(tuple),
     tuple[int, ...]: st.lists(NUMBERS, max_size=40).map(tuple),
 }

@@ -10,13 +10,15 @@ import queue
 import select
 import socket
 from collections import deque
-from typing import Protocol
+from typing import Protocol, get_args
 
 from .events import COMMANDS, Command, Event
 from .wire import Decoder, WireError, encode
 
 #: Bytes that may wait in the agent for a slow watcher, beside what the kernel's socket buffer holds.
 BACKLOG = 1 << 18
+
+_COMMANDS = get_args(Command)
 
 
 class Channel(Protocol):

@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass
 from typing import Union
 
-#: One sample: start, wall time and CPU time of the whole process, in nanoseconds.
+#: One sample: start, wall time and CPU time of the whole process (0 where it was not read), in nanoseconds.
 SAMPLE = struct.Struct("<qqq")
 
 
@@ -85,6 +85,20 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Why the cache missed, for one argument; `cause` is an id of the table of causes.
+
+    Causes that are nobody's fault: first-trace, second-trace (the one after variables were created),
+    new-context (another graph, device or strategy around the call), relaxed (reduce_retracing at work).
+    """
+
+    argument: str
+    cause: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One (re)trace of a tf.function: the how-manieth, how long it took, and why the cache missed."""
 
@@ -94,7 +108,13 @@ class Trace:
     number: int
     at: int
     wall: int
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    user_file: str = ""
+    """The line of the user's own code that made the call; the function itself may be a library's."""
+    user_line: int = 0
+    nested: bool = False
+    """Traced while another function was being traced: its time is part of that one's."""
+    jit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +124,30 @@ class Gauge:
     name: str
     at: int
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often one line of the user's code did something, in total so far: created a model, pulled a result."""
+
+    what: str
+    symbol: str
+    file: str
+    line: int
+    count: int
+    wall: int
+    size: int
+    """Bytes, where it is about bytes."""
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From now on this stream counts as the step; `why` says by what rule, or that the user said so."""
+
+    stream: int
+    why: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

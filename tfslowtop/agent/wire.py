@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 from . import events
 from .events import SAMPLE, Message, Samples
 
-PROTOCOL = 1
+PROTOCOL = 2
 MAX_PAYLOAD = 1 << 20
 
 #: Samples per frame, so that a full frame stays well under the limit.
@@ -80,10 +80,18 @@ def _tuple_of(item: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return check
 
 
+def _reason(value: Any) -> events.Reason:
+    if type(value) is not list or len(value) != 4:
+        raise TypeError("expected a reason of 4 fields")
+    return events.Reason(*(_exactly(str)(v) for v in value))
+
+
 _CHECKS: dict[Any, Callable[[Any], Any]] = {
     int: _exactly(int),
     str: _exactly(str),
+    bool: _exactly(bool),
     float: _number,
+    tuple[events.Reason, ...]: _tuple_of(_reason),
     tuple[str, ...]: _tuple_of(_exactly(str)),
     tuple[int, ...]: _tuple_of(_exactly(int)),
 }
@@ -94,13 +102,20 @@ _PARSERS = {
 }
 
 
+def _fields(value: Any) -> list[str]:
+    """The fields of a dataclass inside a message."""
+    if not isinstance(value, events.Reason):
+        raise TypeError(f"{type(value).__name__} does not travel")
+    return [value.argument, value.cause, value.before, value.after]
+
+
 def encode(message: Message) -> bytes:
     """One frame. A message too large for a frame is a mistake of the sender's: `ValueError`."""
     kind = type(message)
     if isinstance(message, Samples):
         payload = _SAMPLES.pack(message.stream, message.first) + message.packed
     else:
-        payload = json.dumps([getattr(message, name) for name in _FIELDS[kind]]).encode()
+        payload = json.dumps([getattr(message, name) for name in _FIELDS[kind]], default=_fields).encode()
     if len(payload) > MAX_PAYLOAD:
         raise ValueError(f"{kind.__name__} of {len(payload)} bytes is over the frame limit")
     return _HEADER.pack(len(payload), _NUMBER[kind]) + payload
