@@ -1,0 +1,1 @@
+"""The directory that PYTHONPATH names: nothing but `sitecustomize` may be found in it."""

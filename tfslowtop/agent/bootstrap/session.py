@@ -1,0 +1,183 @@
+"""The watched process's end of a session: reaches the watcher, starts the agent, and lets go without it.
+
+The first connection is made while TensorFlow is about to be imported, by a watcher that is there. When it
+hangs up (it was closed, or killed, or its SSH connection dropped), the hooks come off and a thread waits,
+blocked and free of cost, for the next one. What waits is the kernel's `recv`: nothing is polled.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+from types import FunctionType
+from typing import Protocol
+
+from ..agent import Agent
+from ..channel import Channel, SocketChannel
+from ..events import Hello, Note
+from ..wire import PROTOCOL
+
+#: The socket's number in the watched process: away from the script's own files, and select() takes it.
+_DESCRIPTOR = 900
+
+#: Seconds before a connection that was lost is made again.
+_PAUSE = 0.5
+
+#: Python leaves frames of this file out of the traceback of a failing import.
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap_external>"
+
+
+class Attachment(Protocol):
+    def remove(self) -> None: ...
+
+
+class _Channel(SocketChannel):
+    """Says when it died, to a thread that waits for it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        super().__init__(sock)
+        self.gone = _thread.allocate_lock()
+        self.gone.acquire()
+
+    def _die(self) -> None:
+        super()._die()
+        try:
+            self.gone.release()
+        except RuntimeError:
+            pass  # died before
+
+    def forget(self) -> None:
+        """In a forked child: the connection is the parent's, so not a byte goes into it."""
+        self.alive = False
+        self._outgoing.clear()
+        self._socket.close()
+
+
+class _Unwatched:
+    def __init__(self, channel: Channel, why: str) -> None:
+        self._agent = Agent(channel)
+        self._agent.emit(Note(f"The script runs unwatched: {why}"))
+        self._agent.start()
+
+    def remove(self) -> None:
+        self._agent.close()
+
+
+class Session:
+    def __init__(self, address: str, token: str, step: str | None) -> None:
+        self._address, self._token, self._step = address, token, step
+        self._pid = os.getpid()
+        self._channel: _Channel | None = None
+        self._attachment: Attachment | None = None
+
+    def begin(self) -> None:
+        """In the script's own thread, before TensorFlow is imported, so that no call is missed."""
+        sock = self._connect()
+        if sock is None:
+            return  # no watcher and nobody who could bring one back
+        atexit.register(self._finish)
+        os.register_at_fork(after_in_child=self._forked)
+        self._watch(sock)
+        # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
+        _thread.start_new_thread(self._serve, ())
+
+    def _connect(self) -> socket.socket | None:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            sock.connect(self._address)
+        except OSError:
+            sock.close()
+            return None
+        try:
+            high = fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD_CLOEXEC, _DESCRIPTOR)
+        except OSError:
+            return sock  # this process may not have that many files
+        sock.close()
+        return socket.socket(fileno=high)
+
+    def _watch(self, sock: socket.socket) -> None:
+        channel = _Channel(sock)
+        self._channel = channel
+        channel.send(Hello(PROTOCOL, self._token, self._pid, sys.version.split()[0]))
+        try:
+            self._attachment = _attach(channel, self._step)
+        except Exception as error:
+            # Nothing is hooked, but the watcher is told, and its leaving is noticed.
+            self._attachment = _Unwatched(channel, f"{type(error).__name__}: {error}")
+
+    def _serve(self) -> None:
+        # A signal is for the script's own threads, also when they have blocked it to wait for it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        while self._channel is not None:
+            self._channel.gone.acquire()
+            self._let_go()
+            time.sleep(_PAUSE)
+            sock = self._connect()
+            if sock is None:
+                return
+            try:
+                called = sock.recv(
+                    1
+                )  # for hours, perhaps: until a watcher comes or whoever brings it is gone
+            except OSError:
+                called = b""
+            if not called:
+                sock.close()
+                return
+            _wait_for_import("tensorflow")
+            self._watch(sock)
+
+    def _let_go(self) -> None:
+        attachment, self._attachment = self._attachment, None
+        if attachment is not None:
+            try:
+                attachment.remove()
+            except Exception:
+                pass  # nobody is there to be told
+
+    def _finish(self) -> None:
+        """At exit: the hooks come off, the rest is sent."""
+        if os.getpid() == self._pid and self._channel is not None:
+            self._let_go()
+            self._channel.close()
+
+    def _forked(self) -> None:
+        channel, self._channel = self._channel, None
+        attachment, self._attachment = self._attachment, None
+        try:
+            if channel is not None:
+                channel.forget()
+            forked = getattr(attachment, "forked", None)
+            if forked is not None:
+                forked()
+        except Exception:
+            pass  # the child is the script's, whatever happens
+
+
+def _attach(channel: _Channel, step: str | None) -> Attachment:
+    from .. import attach, imports
+
+    execute = imports._Loader.exec_module
+    if isinstance(execute, FunctionType):
+        # When TensorFlow itself fails to import, its traceback is the one that it has without us.
+        execute.__code__ = execute.__code__.replace(co_filename=_IMPORT_SYSTEM)
+    main = sys.modules.get("__main__")
+    script = getattr(main, "__file__", None) or sys.argv[0]
+    attachment: Attachment = attach.start(channel, step=step, script=os.path.abspath(script))  # noqa: PTH100
+    return attachment
+
+
+def _wait_for_import(name: str) -> None:
+    """Hooks go in before an import or after it, not in the middle."""
+    while getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
+        time.sleep(0.1)
+
+
+def begin(address: str, token: str, step: str | None) -> None:
+    Session(address, token, step).begin()

@@ -1,0 +1,279 @@
+"""What the keeper does while the script runs: one loop over a terminal, an agent and a watcher.
+
+Output is read whether or not somebody watches, and the last of it is kept. A watcher that is merely slow
+slows the script's printing, as a slow terminal does; one that has stopped reading for a second no longer
+does, and is told later how much it missed. A file, if asked for, gets everything.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from ..agent.events import Ended, Hello, Note, Output
+from ..agent.wire import PROTOCOL, encode
+from . import control
+from .relay import CHUNK, KEPT, Peer, Tail, accept, hang_up
+from .session_file import Record, write
+from .terminal import resize, take_back_foreground
+
+#: Bytes that may wait for a watcher before the agent is left to fold its samples.
+_BACKLOG = 1 << 20
+
+
+class Keeper:
+    def __init__(self, config: dict[str, Any], master: int, pid: int, wake: int) -> None:
+        self._master, self._pid, self._wake = master, pid, wake
+        os.set_blocking(master, False)
+        self._directory = Path(config["directory"])
+        self._agents = socket.socket(fileno=config["agent"])
+        self._watchers = socket.socket(fileno=config["watch"])
+        self._file: int | None = config["file"]
+        for descriptor in (
+            self._agents.fileno(),
+            self._watchers.fileno(),
+            config["lock"],
+            master,
+            self._file,
+        ):
+            if descriptor is not None:
+                os.set_inheritable(descriptor, False)
+        self._agents.setblocking(False)
+        self._watchers.setblocking(False)
+        self._record = Record(pid, tuple(config["program"]), config["cwd"], time.time(), config["token"])
+        write(self._directory, self._record)
+        self._watcher: Peer | None = None
+        self._agent: Peer | None = None  # the one that is listened to
+        self._idle: Peer | None = None  # the one that waits for a watcher to come
+        self._had_agent = False
+        self._for_agent = bytearray()  # commands that came before the agent did
+        self._tail = Tail()
+        self._open = True  # somebody has the other end of the terminal
+        self._code: int | None = None
+        self._told = False
+        self._accept_watcher()  # before any agent: it was there first
+
+    def run(self) -> None:
+        while not self._over():
+            self._wait()
+            self._reap()
+            if self._code is not None and not self._told and self._quiet():
+                self._tell_the_end()
+
+    def _over(self) -> bool:
+        # Children that the script left running may still print; they do so in peace until the last is gone.
+        return self._told and not self._open and self._watcher is None
+
+    # -- waiting ------------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        poll = select.poll()
+        poll.register(self._wake, select.POLLIN)
+        if not self._told:
+            poll.register(self._agents, select.POLLIN)
+            poll.register(self._watchers, select.POLLIN)
+        if self._open and self._may_read():
+            poll.register(self._master, select.POLLIN)
+        for peer in (self._watcher, self._agent, self._idle):
+            if peer is not None:
+                reading = (
+                    peer is not self._agent or self._watcher is None or len(self._watcher.out) < _BACKLOG
+                )
+                events = (select.POLLIN if reading else 0) | (select.POLLOUT if peer.out else 0)
+                poll.register(peer.socket, events)
+        blocked = self._watcher is not None and bool(self._watcher.out)
+        ready = {descriptor for descriptor, _ in poll.poll(250 if blocked else None)}
+        self._handle(ready)
+
+    def _handle(self, ready: set[int]) -> None:
+        if self._wake in ready:
+            os.read(self._wake, 4096)
+        if self._master in ready:
+            self._read_terminal()
+        if self._watchers.fileno() in ready:
+            self._accept_watcher()
+        if self._agents.fileno() in ready:
+            self._accept_agent()
+        if self._agent is not None and self._agent.socket.fileno() in ready:
+            self._hear_agent()
+        if self._idle is not None and self._idle.socket.fileno() in ready and self._idle.pull() is None:
+            self._idle = hang_up(self._idle)
+        if self._watcher is not None and self._watcher.socket.fileno() in ready:
+            self._hear_watcher()
+        self._feed_watcher()
+        if self._agent is not None:
+            self._agent.out += self._for_agent
+            self._for_agent.clear()
+            self._agent.push()
+
+    def _may_read(self) -> bool:
+        watcher = self._watcher
+        return watcher is None or watcher.stalled or self._tail.unread < KEPT - CHUNK
+
+    # -- the terminal -------------------------------------------------------------------------------------
+
+    def _read_terminal(self) -> bool:
+        """Whether there was something."""
+        try:
+            data = os.read(self._master, CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:  # EIO: nobody has the other end any more
+            self._open = False
+            return False
+        self._tail.add(data)
+        if self._file is not None:
+            try:
+                os.write(self._file, data.replace(b"\r\n", b"\n"))
+            except OSError as error:
+                self._file = None
+                self._say(f"The output is no longer written to the file: {error.strerror}.")
+        return True
+
+    def _reap(self) -> None:
+        if self._code is not None:
+            return
+        pid, status = os.waitpid(self._pid, os.WNOHANG)
+        if pid:
+            self._code = os.waitstatus_to_exitcode(status)
+            take_back_foreground(self._master)
+
+    def _quiet(self) -> bool:
+        """After the script's end: everything it wrote and its agent sent has been read."""
+        if not self._had_agent:
+            self._accept_agent()  # a script may be over sooner than its agent was let in
+        while self._open and self._may_read() and self._read_terminal():
+            self._feed_watcher()
+        while self._agent is not None and self._watcher is not None and len(self._watcher.out) < _BACKLOG:
+            if not self._hear_agent():
+                self._agent = hang_up(self._agent)
+        self._feed_watcher()
+        watcher = self._watcher
+        return watcher is None or (self._agent is None and not watcher.out and not self._tail.unread)
+
+    def _tell_the_end(self) -> None:
+        assert self._code is not None
+        self._told = True
+        if self._watcher is None:
+            # For whoever asks later. The file says the end, so the lock no longer matters.
+            record = self._record
+            ended = Record(record.pid, record.argv, record.cwd, record.started, record.token, self._code)
+            write(self._directory, ended, bytes(self._tail.kept[-KEPT:]))
+        else:
+            last = self._tail.take(last=True)
+            self._watcher.out += (encode(Output(last)) if last else b"") + encode(
+                Ended(self._code, "", time.perf_counter_ns())
+            )
+            self._feed_watcher()
+            shutil.rmtree(self._directory, ignore_errors=True)
+        self._agents.close()
+        self._watchers.close()
+
+    # -- the agent ----------------------------------------------------------------------------------------
+
+    def _accept_agent(self) -> None:
+        peer = accept(self._agents)
+        if peer is None:
+            return
+        # The first one talks at once: a watcher started the script. Every later one waits for a byte.
+        first, self._had_agent = not self._had_agent, True
+        if first and self._watcher is not None:
+            self._agent = peer
+        elif first:
+            hang_up(peer)
+        else:
+            self._idle = hang_up(self._idle) or peer
+            self._call_agent()
+
+    def _call_agent(self) -> None:
+        if self._watcher is not None and self._idle is not None and self._agent is None:
+            self._agent, self._idle = self._idle, None
+            self._agent.out += b"\1"
+
+    def _hear_agent(self) -> bool:
+        """Whether there was something. Whole frames go on to the watcher."""
+        assert self._agent is not None
+        data = self._agent.pull()
+        try:
+            for _, whole in self._agent.frames.feed(data or b""):
+                if self._watcher is not None:
+                    self._watcher.out += whole
+        except ValueError as error:
+            self._say(f"The agent sent {error}; it was hung up on.")
+            data = None
+        if data is None:
+            self._agent = hang_up(self._agent)
+        return bool(data)
+
+    # -- the watcher --------------------------------------------------------------------------------------
+
+    def _accept_watcher(self) -> None:
+        peer = accept(self._watchers)
+        if peer is None:
+            return
+        self._lose_watcher()  # the newest one has it: the old one may hang on a dead connection
+        self._watcher = peer
+        peer.out += encode(Hello(PROTOCOL, self._record.token, self._pid, ""))
+        self._tail.rewind()
+        self._call_agent()
+
+    def _lose_watcher(self) -> None:
+        self._watcher = hang_up(self._watcher)
+        self._agent = hang_up(self._agent)
+        self._for_agent.clear()
+
+    def _hear_watcher(self) -> None:
+        assert self._watcher is not None
+        data = self._watcher.pull()
+        if data is None:
+            self._lose_watcher()
+            return
+        try:
+            for kind, whole in self._watcher.frames.feed(data):
+                if kind < control.FIRST:
+                    self._for_agent += whole
+                else:
+                    self._obey(kind, whole[control.HEADER.size :])
+        except (ValueError, OSError) as error:
+            self._say(f"The keeper did not understand: {error}.")
+
+    def _obey(self, kind: int, payload: bytes) -> None:
+        if self._code is not None:
+            return
+        if kind == control.SIGNAL:
+            self._signal(payload[0])
+        elif kind == control.RESIZE:
+            resize(self._master, *control.parse_size(payload))
+        elif kind == control.TYPE:
+            os.write(self._master, payload)
+
+    def _signal(self, number: int) -> None:
+        # The whole job, as the terminal's Ctrl-C does; and one that was suspended must hear it too.
+        for wanted in (number, signal.SIGCONT) if number == signal.SIGTERM else (number,):
+            try:
+                os.killpg(self._pid, wanted)
+            except OSError:
+                os.kill(self._pid, wanted)  # it has gone into another group; still ours until it is reaped
+
+    def _feed_watcher(self) -> None:
+        watcher = self._watcher
+        if watcher is None:
+            return
+        while self._tail.unread and len(watcher.out) < CHUNK:
+            text = self._tail.take()
+            if text:
+                watcher.out += encode(Output(text))
+            if not watcher.push():
+                break
+        if not watcher.push():
+            self._lose_watcher()
+
+    def _say(self, text: str) -> None:
+        if self._watcher is not None:
+            self._watcher.out += encode(Note(text))

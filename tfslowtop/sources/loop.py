@@ -1,0 +1,133 @@
+"""What the watcher's end of a script has in common, with a keeper between them or not.
+
+One thread waits in `events`; the others leave what they want done in a queue and wake it.
+"""
+
+from __future__ import annotations
+
+import queue
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+
+from ..agent.events import Command, Ended, Event
+
+#: Seconds between asking a script to stop (as Ctrl-C does), SIGTERM, and SIGKILL. A training script that is
+#: interrupted may have a checkpoint to write.
+PATIENCE = 5.0
+
+_PRESSURE = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+
+
+class Loop:
+    """`_ready` and `_deliver_signal` are the subclass's."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._todo: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._wake_read, self._wake_write = socket.socketpair()
+        self._wake_read.setblocking(False)
+        self._wake_write.setblocking(False)
+        self._selector.register(self._wake_read, selectors.EVENT_READ)
+        self._pressed = 0  # how many of _PRESSURE were sent
+        self._press_at = 0.0
+        self._ended = False
+        self._closed = False
+
+    @property
+    def asked_to_stop(self) -> bool:
+        return self._pressed > 0
+
+    def events(self, timeout: float) -> Sequence[Event]:
+        if self._ended or self._closed:
+            return []
+        events: list[Event] = []
+        if self._pressed and time.monotonic() > self._press_at:
+            self._press()
+        for key, _ in self._selector.select(timeout):
+            if key.fileobj is self._wake_read:
+                self._awake()
+            else:
+                events += self._ready(key.fileobj)
+        events += self._tick()
+        for position, event in enumerate(events):
+            if isinstance(event, Ended):
+                self._ended = True
+                return events[: position + 1]
+        return events
+
+    def send(self, command: Command) -> None:
+        self.soon(lambda: self._send(command))
+
+    def stop(self) -> None:
+        """As Ctrl-C first; SIGTERM and SIGKILL follow with patience, or at once when asked again."""
+        self.soon(self._press)
+
+    def signal(self, number: int) -> None:
+        """Sends the script a signal."""
+        self.soon(lambda: self._deliver_signal(number))
+
+    def soon(self, action: Callable[[], None]) -> None:
+        """Has `action` done by the thread that waits for events. Never blocks."""
+        self._todo.put(action)
+        try:
+            self._wake_write.send(b"\0")
+        except OSError:
+            pass  # a full pipe wakes just as well; a closed one has nobody to wake
+
+    def close(self) -> None:
+        """Lets go. A script that was not asked to stop runs on: an error of ours must not end a training."""
+        if self._closed:
+            return
+        self._closed = True
+        self._leave()
+        self._selector.close()
+        self._wake_read.close()
+        self._wake_write.close()
+
+    def _awake(self) -> None:
+        try:
+            self._wake_read.recv(4096)
+        except BlockingIOError:
+            pass
+        while not self._todo.empty():
+            self._todo.get()()
+
+    def _press(self) -> None:
+        number = _PRESSURE[min(self._pressed, len(_PRESSURE) - 1)]
+        self._pressed += 1
+        self._press_at = time.monotonic() + PATIENCE
+        self._deliver_signal(number)
+
+    def _ready(self, thing: object) -> list[Event]:
+        raise NotImplementedError
+
+    def _tick(self) -> list[Event]:
+        return []
+
+    def _send(self, command: Command) -> None:
+        raise NotImplementedError
+
+    def _deliver_signal(self, number: int) -> None:
+        raise NotImplementedError
+
+    def _leave(self) -> None:
+        raise NotImplementedError
+
+
+def how_it_ended(code: int, *, asked: bool) -> str:
+    """The exit code as a sentence."""
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        if asked:
+            return f"The script was stopped ({name})."
+        hint = " Was the machine out of memory?" if name == "SIGKILL" else ""
+        return f"The script was killed by {name}.{hint}"
+    if asked:
+        return f"The script was stopped; its exit code is {code}."
+    return "The script ended." if code == 0 else f"The script ended with exit code {code}."

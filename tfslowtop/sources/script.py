@@ -1,0 +1,212 @@
+"""A user's own script, unmodified, as a source: `tfslowtop --attach train.py --epochs 3`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from ..agent.events import Command, Event, Phase
+from .direct import DirectScript
+from .kept import EndedScript, KeptScript
+from .launch import find_target, misplaced_options, prepare
+from .session_file import NewSession, Session, find_sessions, pick_session
+from .source import SourceError
+
+__all__ = ["ScriptSource", "find_sessions", "misplaced_options", "pass_signals_on", "pick_session"]
+
+
+class ScriptSource:
+    """Runs `argv` as `python` would, and watches it.
+
+    `argv` is the command line after `python`. `env` is the script's whole environment (this process's own,
+    if none is given). With `headless` the script has our own standard streams (its output may go to
+    standard error instead, for when ours is data); otherwise it has a terminal of its own, whose contents
+    come as `Output`, and a keeper, so that it outlives us. `stdin` is a descriptor for it to read from in
+    place of that terminal.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        python: str | None = None,
+        step: str | None = None,
+        env: Mapping[str, str] | None = None,
+        output_file: str | None = None,
+        cwd: str | None = None,
+        headless: bool = False,
+        stdout_to_stderr: bool = False,
+        stdin: int | None = None,
+        size: tuple[int, int] = (24, 80),
+    ) -> None:
+        if headless and output_file is not None:
+            raise SourceError(
+                "Without a screen the output is not ours to keep; redirect it to a file in the shell."
+            )
+        self.argv = tuple(argv)
+        self._python, self._step, self._env, self._cwd = python, step, env, cwd
+        self._output_file, self._headless, self._stdout_to_stderr = output_file, headless, stdout_to_stderr
+        self._stdin, self._size = stdin, size
+        self._run: DirectScript | KeptScript | EndedScript | None = None
+        self._session: Session | None = None
+        self._first: list[Event] = []
+        self._stop_early = False
+
+    @classmethod
+    def reattach(cls, session: Session, *, size: tuple[int, int] = (24, 80)) -> ScriptSource:
+        """Takes up a session that `find_sessions` or `pick_session` gave."""
+        source = cls(session.record.argv, cwd=session.record.cwd, size=size)
+        source._session = session
+        return source
+
+    @property
+    def pid(self) -> int | None:
+        return self._run.pid if self._run else None
+
+    @property
+    def name(self) -> str:
+        """What to call it on the screen: `train.py`, `package.train`."""
+        target = find_target(self.argv)
+        return {"code": "-c", "stdin": "standard input"}.get(target.kind, Path(target.name).name)
+
+    def start(self) -> None:
+        if self._session is not None:
+            self._run = (
+                KeptScript.take_up(self._session) if self._session.alive else EndedScript(self._session)
+            )
+            self.resize(*self._size)
+        elif self._headless:
+            self._run = DirectScript(
+                lambda address, token: prepare(
+                    self.argv,
+                    python=self._python,
+                    step=self._step,
+                    env=self._env,
+                    cwd=self._cwd,
+                    address=address,
+                    token=token,
+                ),
+                stdout_to_stderr=self._stdout_to_stderr,
+                stdin=self._stdin,
+            )
+        else:
+            self._run = self._start_kept()
+        detail = "taken up again" if self._session is not None else " ".join(self.argv)
+        if self._stop_early:
+            self._run.stop()
+        self._first.append(Phase("starting", detail, time.perf_counter_ns()))
+
+    def _start_kept(self) -> KeptScript:
+        session = NewSession()
+        try:
+            command = prepare(
+                self.argv,
+                python=self._python,
+                step=self._step,
+                env=self._env,
+                cwd=self._cwd,
+                address=session.agent_address,
+                token=session.token,
+            )
+        except BaseException:
+            session.abandon()
+            raise
+        return KeptScript.start(
+            command, self.argv, session, output_file=self._output_file, stdin=self._stdin, size=self._size
+        )
+
+    def events(self, timeout: float) -> Sequence[Event]:
+        if self._run is None:
+            return []
+        if self._first:
+            first, self._first = self._first, []
+            return first
+        return self._run.events(timeout)
+
+    def send(self, command: Command) -> None:
+        if self._run is not None:
+            self._run.send(command)
+
+    def stop(self) -> None:
+        """As Ctrl-C first; SIGTERM and SIGKILL follow with patience, or at once when called again."""
+        self._stop_early = True  # it may be starting in another thread just now
+        if self._run is not None:
+            self._run.stop()
+
+    def signal(self, number: int) -> None:
+        if self._run is not None:
+            self._run.signal(number)
+
+    def detach(self) -> str:
+        """Lets the script run on without us: its hooks come off. Says so in a sentence for the terminal."""
+        pid = self.pid
+        self.close()
+        if self._headless:
+            return f"{self.name} runs on as process {pid}."
+        where = f" Its output goes on in {self._output_file}." if self._output_file else ""
+        return f"{self.name} runs on as process {pid}.{where} Take it up again with: tfslowtop --reattach"
+
+    def close(self) -> None:
+        """Leaves nothing of ours behind. A script that was asked to stop is gone; else it runs on."""
+        if self._run is not None:
+            self._run.close()
+
+    def resize(self, rows: int, columns: int) -> None:
+        """The size of the terminal that the script sees."""
+        self._size = (rows, columns)
+        if isinstance(self._run, KeptScript):
+            self._run.resize(rows, columns)
+
+    def type(self, text: str) -> None:
+        """Types into the script's terminal. "\\x03" is Ctrl-C, with all that a terminal makes of it."""
+        if isinstance(self._run, KeptScript):
+            self._run.type(text)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        if isinstance(self._run, KeptScript):
+            self._run.type("\x03")
+        else:
+            self.signal(signal.SIGINT)
+
+
+@contextmanager
+def pass_signals_on(source: ScriptSource) -> Iterator[None]:
+    """For a headless run: what is sent to us is meant for the script; we end when it does.
+
+    Handlers, not SIG_IGN: a script would inherit that and be deaf to Ctrl-C.
+    """
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        # The terminal sends Ctrl-C to everybody in the foreground, so the script has it already.
+        if number != signal.SIGINT or not _in_foreground():
+            source.signal(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, hear)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_foreground() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
