@@ -23,7 +23,7 @@ class Lens:
     """How much of the run the screen wants to see. The screen writes it, the pump reads it."""
 
     columns: int = 60
-    column_seconds: float = 0.25
+    column_seconds: float = 0.5
 
 
 class Run:

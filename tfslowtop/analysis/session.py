@@ -19,7 +19,8 @@ from .duel import Duel
 from .effect import before_after
 from .series import Curve, Floats, Ints, Ring, Series
 from .trend import Blocks, Trend, describe, describe_leak, slope, trend
-from .view import Mark, PanelView, View
+from .verdict import pauses
+from .view import Mark, PanelView, Segment, View
 
 #: How the name of a gauge in bytes ends; all others are counts.
 _BYTES = ("rss", "memory")
@@ -49,6 +50,8 @@ class _Segment:
     blocks: Blocks = field(default_factory=Blocks)
     before: Blocks | None = None
     trend: Trend | None = None
+    memory: Trend | None = None
+    pause_share: float = 0.0
 
 
 @dataclass(slots=True)
@@ -258,7 +261,7 @@ class Session:
             lost=sum(self._lost.values()),
             fixes=self._segments[-1].mark.fixes,
             panels=tuple(panels),
-            marks=tuple(segment.mark for segment in self._segments if segment.before is not None),
+            segments=tuple(Segment(s.mark, s.trend, s.memory, s.pause_share) for s in self._segments),
             comparison=self._duel.result() if self._duel else None,
             traces=self._trace_count,
             trace_seconds=self._trace_ns / 1e9,
@@ -271,6 +274,9 @@ class Session:
     def _think(self, now: int) -> None:
         segment = self._segments[-1]
         segment.trend = trend(segment.blocks)
+        whole = segment.blocks.stretch()
+        # A pause that a busy neighbour made costs wall time but no CPU time: only what costs both counts.
+        segment.pause_share = pauses(np.fmin(whole.wall, whole.cpu))
         if segment.before is not None and now - segment.mark.at < _EFFECT_FOR:
             effect = before_after(segment.before, segment.blocks)
             if effect is not None:
@@ -280,6 +286,8 @@ class Session:
         for gauge in self._gauges.values():
             index, values = gauge.points.last(_GAUGE_POINTS)
             gauge.trend = slope(index, values)
+        if "rss" in self._gauges:
+            segment.memory = self._gauges["rss"].trend
 
     def _rate(self, now: int) -> float:
         times = self.latency.recent_times(2048)

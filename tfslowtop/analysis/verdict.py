@@ -13,9 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .effect import Effect
+import numpy as np
+
+from .effect import Effect, Ratio
 from .series import Floats
 from .trend import Trend, describe, describe_leak
+from .view import View
 
 Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusive", "measuring"]
 
@@ -34,12 +37,32 @@ class Verdict:
 
 
 def pauses(wall: Floats) -> float:
-    """The share of time that goes to iterations far above the median."""
+    """The share of time that goes to iterations far above the median, the first one (a warm-up) left out."""
+    wall = wall[1:]
     if len(wall) < 50:
         return 0.0
-    median = float(sorted(wall)[len(wall) // 2])
+    median = float(np.median(wall))
     long = wall[wall > PAUSE * median]
     return float((long - median).sum() / wall.sum())
+
+
+def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
+    """What can be said by now of a run that somebody plays with.
+
+    The broken form is the newest stretch without any fix beyond `base`. The fixed twin is the A/B run's, or
+    else the stretch after the toggle that completed the cure.
+    """
+    broken = [s for s in view.segments if set(s.mark.fixes) == set(base)] or [
+        s for s in view.segments if not set(s.mark.fixes) - set(base)
+    ]
+    latency = broken[-1].latency if broken else None
+    memory = broken[-1].memory if broken else None
+    share = broken[-1].pause_share if broken else 0.0
+    effect = view.comparison.effect if view.comparison else None
+    if effect is None:
+        cured = [m.effect for m in view.marks if set(m.fixes) >= set(cure) and set(m.changed) >= set(cure)]
+        effect = cured[-1] if cured else None
+    return judge(latency, memory, effect, share)
 
 
 def judge(latency: Trend | None, memory: Trend | None, effect: Effect | None, pause_share: float = 0.0) -> Verdict:
@@ -63,7 +86,7 @@ def judge(latency: Trend | None, memory: Trend | None, effect: Effect | None, pa
         return Verdict("constant penalty", f"constant penalty: {factor} the fixed one")
     if effect.verdict == "slower":
         return Verdict("not reproduced", f"not reproduced here: the fixed one is slower ({factor} of its time)")
-    if _tight(effect):
+    if _tight(effect.wall) or (effect.cpu is not None and _tight(effect.cpu)):
         return Verdict("not reproduced", "not reproduced here: no rise, no difference to the fixed one")
     return Verdict("inconclusive", "inconclusive on this noisy machine")
 
@@ -75,6 +98,7 @@ def _factor(effect: Effect | None) -> str:
     return f"×{value:.2f}" if value < 2 else f"×{value:.1f}" if value < 100 else f"×{value:.0f}"
 
 
-def _tight(effect: Effect) -> bool:
-    """Whether the interval excludes a difference that anyone would mind."""
-    return effect.wall.low > 0.8 and effect.wall.high < 1.25
+def _tight(ratio: Ratio) -> bool:
+    """Whether the interval excludes a difference that anyone would mind. A busy neighbour widens wall time's;
+    CPU time, which it disturbs less, may then still say so."""
+    return ratio.low > 0.8 and ratio.high < 1.25

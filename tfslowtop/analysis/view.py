@@ -38,6 +38,16 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """The stretch between two toggles: what was on, and what latency and memory did."""
+
+    mark: Mark
+    latency: Trend | None
+    memory: Trend | None
+    pause_share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """An A/B run: shuffled blocks of two sets of fixes, each with its own state."""
 
@@ -67,7 +77,7 @@ class View:
     fixes: tuple[str, ...]
     """What the target has confirmed, not what was asked for."""
     panels: tuple[PanelView, ...]
-    marks: tuple[Mark, ...]
+    segments: tuple[Segment, ...]
     comparison: Comparison | None
     traces: int
     trace_seconds: float
@@ -75,6 +85,11 @@ class View:
     notes: tuple[str, ...]
     failure: Failed | None
     ended: Ended | None
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The toggles, oldest first."""
+        return tuple(segment.mark for segment in self.segments if segment.mark.changed)
 
     def panel(self, name: str) -> PanelView | None:
         return next((panel for panel in self.panels if panel.name == name), None)

@@ -14,7 +14,7 @@ from typing import Any
 from ..agent.events import Compare
 from ..analysis.effect import Effect, sentence
 from ..analysis.trend import Trend
-from ..analysis.verdict import Verdict, judge, pauses
+from ..analysis.verdict import Verdict, judge
 from ..analysis.view import View
 from ..catalogue import Entry
 from ..scenario import ScenarioError
@@ -67,7 +67,7 @@ class Headless:
         source = ChildSource(entry.path, params=params, fixes=on, env=self.scenario.env, nice=0)
         self._run = Run(source, Lens(columns=4), self._look)
         self._view: View | None = None
-        self._alone: tuple[Trend | None, Trend | None, float, View] | None = None
+        self._alone: View | None = None
         self._began = 0.0
         self._stopped = False
 
@@ -89,9 +89,7 @@ class Headless:
             enough = view.iterations >= self._iterations if self._iterations else now - self._began >= self._seconds
             if not enough:
                 return
-            latency, memory = view.panel("latency"), view.panel("rss")
-            share = pauses(self._run.session.latency.recent(8192))
-            self._alone = (latency.trend if latency else None, memory.trend if memory else None, share, view)
+            self._alone = view
             if self._compare:
                 base = self.scenario.base
                 fixed = tuple(dict.fromkeys((*base, *(self._fixes or self.scenario.cured_by))))
@@ -104,8 +102,8 @@ class Headless:
         self._run.stop()
 
     def _result(self, view: View) -> Result:
-        latency, memory, share, alone = self._alone or (None, None, 0.0, view)
-        panel = alone.panel("latency")
+        alone = self._alone or view
+        panel, segment = alone.panel("latency"), alone.segments[-1]
         effect = view.comparison.effect if view.comparison else None
         failure = ""
         if view.failure is not None:
@@ -120,12 +118,12 @@ class Headless:
             iterations=alone.iterations,
             median_ms=1e3 * panel.median if panel else float("nan"),
             p95_ms=1e3 * panel.p95 if panel else float("nan"),
-            latency=latency,
-            memory=memory,
-            pause_share=share,
+            latency=segment.latency,
+            memory=segment.memory,
+            pause_share=segment.pause_share,
             retraces=alone.traces,
             effect=effect,
-            verdict=judge(latency, memory, effect, share),
+            verdict=judge(segment.latency, segment.memory, effect, segment.pause_share),
             failure=failure,
         )
 

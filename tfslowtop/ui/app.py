@@ -12,15 +12,18 @@ from textual import on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from ..agent.events import SetFixes
+from ..agent.events import Compare, SetFixes
 from ..analysis.view import View
 from ..catalogue import Entry, load
+from ..export.scenarios import BLOCK_SECONDS
 from ..sources.child import ChildSource
 from ..sources.inprocess import InProcessSource
 from ..sources.source import Source, SourceError
 from .messages import Broken, Updated
 from ..watch import Lens, Run
+from .screens.live import LiveScreen
 from .screens.main import MainScreen
+from .state import state
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
 
@@ -48,6 +51,8 @@ class TfslowtopApp(App[None]):
         Binding("1", "fix(1)", "Fix", key_display="1-9"),
         *(Binding(str(n), f"fix({n})", f"Toggle fix {n}", show=False) for n in range(2, 10)),
         Binding("0", "all_off", "All off"),
+        Binding("x", "compare", "A/B"),
+        Binding("b", "baseline", "Baseline"),
         Binding("slash", "search", "Scenarios", key_display="/"),
         Binding("escape", "leave", "Back", show=False),
         Binding("plus,equals_sign", "zoom(-1)", "Zoom in", show=False, key_display="+"),
@@ -55,6 +60,8 @@ class TfslowtopApp(App[None]):
         Binding("j", "move('down')", "Down", show=False),
         Binding("k", "move('up')", "Up", show=False),
     ]
+    #: A screen of its own shows at least as much as the panels do.
+    LEAST_COLUMNS = 60
     #: Seconds that one column of a curve may stand for.
     ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 
@@ -68,7 +75,7 @@ class TfslowtopApp(App[None]):
         self._number = 0
         self._view: View | None = None
         self._wanted: tuple[str, ...] = ()
-        self._paused = False
+        self._paused = self._comparing = False
         self._cpu = (time.process_time(), time.monotonic())
         self._own_cpu = 0.0
 
@@ -80,7 +87,6 @@ class TfslowtopApp(App[None]):
     def _begin(self) -> None:
         entries = self._options.entries
         first = self._options.start or (entries[0] if entries else None)
-        self._main.catalogue.list.focus()
         if first is not None:
             self._main.catalogue.select(first.id)
             self._look_at(first)
@@ -97,7 +103,8 @@ class TfslowtopApp(App[None]):
         if entry.error is not None:
             return
         self._number += 1
-        self._wanted, self._paused, self._view = fixes, False, None
+        self._wanted, self._view = fixes, None
+        self._paused = self._comparing = False
         number = self._number
         source = self._options.source(entry) if self._options.source else self._source(entry, fixes)
         self._run = Run(source, self._lens, lambda view: self._post(Updated(number, view)))
@@ -146,8 +153,12 @@ class TfslowtopApp(App[None]):
             return
         view, run = self._view, self._run
         if run is not None and view is not None and not self._paused:
-            self._lens.columns = self._main.columns
-            self._main.show(view, self._wanted, run.gpu_reason)
+            self._lens.columns = max(self._main.columns, self.LEAST_COLUMNS)
+            words = self._state(run, view)
+            if isinstance(self.screen, LiveScreen):
+                self.screen.show_view(view, self._entry, words)
+            elif self.screen is self._main:
+                self._main.show(view, self._entry, self._wanted, run.gpu_reason)
         if run is not None:
             self._main.headline(self._entry.title, self._state(run, view), paused=self._paused)
         self._main.status(view, self._own_cpu)
@@ -157,7 +168,7 @@ class TfslowtopApp(App[None]):
         times = run.session.latency.recent_times(1)
         running = view is not None and view.phase in ("running", "warm-up")
         silent = (time.perf_counter_ns() - int(times[0])) / 1e9 if len(times) and running else math.nan
-        return self._main.state(view, host.state if host else "", silent)
+        return state(view, process=host.state if host else "", last_sample=silent)
 
     def _every_second(self) -> None:
         cpu, now = time.process_time(), time.monotonic()
@@ -195,7 +206,7 @@ class TfslowtopApp(App[None]):
         if action == "fix":
             fixes = self._entry.scenario.fixes if self._entry and self._entry.scenario else ()
             return running and isinstance(parameters[0], int) and parameters[0] <= len(fixes)
-        if action in ("pause", "all_off"):
+        if action in ("pause", "all_off", "compare", "baseline"):
             return running
         if action == "restart":
             return self._entry is not None
@@ -205,7 +216,7 @@ class TfslowtopApp(App[None]):
         if self._run is None or self._entry is None or self._entry.scenario is None:
             return
         order = [fix.id for fix in self._entry.scenario.fixes]
-        self._wanted = tuple(sorted(fixes, key=order.index))
+        self._wanted, self._comparing = tuple(sorted(fixes, key=order.index)), False
         self._run.source.send(SetFixes(self._wanted))
         self._show()
 
@@ -214,7 +225,24 @@ class TfslowtopApp(App[None]):
             self._want(tuple(set(self._wanted) ^ {self._entry.scenario.fixes[number - 1].id}))
 
     def action_all_off(self) -> None:
-        self._want(())
+        if self._wanted or self._comparing:
+            self._want(())
+
+    def action_compare(self) -> None:
+        """Broken and fixed in shuffled blocks; the second time, back to one of them."""
+        if self._run is None or self._entry is None or self._entry.scenario is None:
+            return
+        if self._comparing:
+            self._want(self._wanted)
+            return
+        scenario = self._entry.scenario
+        fixed = tuple(dict.fromkeys((*scenario.base, *scenario.cured_by)))
+        self._comparing = True
+        self._run.source.send(Compare(scenario.base, fixed, BLOCK_SECONDS))
+
+    def action_baseline(self) -> None:
+        self._main.mark_baseline()
+        self._show()
 
     def action_pause(self) -> None:
         """The view stands still; capture goes on."""
@@ -226,12 +254,10 @@ class TfslowtopApp(App[None]):
             self.start(self._entry)
 
     def action_search(self) -> None:
-        self._main.add_class("-listing")
-        self._main.catalogue.search()
+        self._main.open_list()
 
     def action_leave(self) -> None:
-        self._main.remove_class("-listing")
-        self._main.catalogue.list.focus()
+        self._main.close_list()
 
     def action_zoom(self, step: int) -> None:
         place = self.ZOOMS.index(self._lens.column_seconds) + step

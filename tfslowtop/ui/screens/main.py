@@ -13,11 +13,13 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from ...agent.events import Failed
+from ...analysis.effect import sentence
+from ...analysis.verdict import live
 from ...analysis.view import View
 from ...catalogue import Entry
-from ...scenario import ScenarioError
+from ...scenario import Scenario, ScenarioError
 from ..format import plain
-from ..state import state, status
+from ..state import status
 from ..widgets.card import Card
 from ..widgets.catalogue import Catalogue
 from ..widgets.fixes import Fixes
@@ -30,6 +32,7 @@ SMALLEST = (60, 16)
 
 
 class MainScreen(Screen[None]):
+    AUTO_FOCUS = "#scenarios"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (22, "-middle"), (32, "-tall")]
 
@@ -43,7 +46,7 @@ class MainScreen(Screen[None]):
         self._panels = {name: Panel(name, ascii=ascii) for name in FIXED}
         self._extra: dict[str, Panel] = {}
         self.catalogue = Catalogue(entries)
-        self.card = Card()
+        self.card = Card(ascii=ascii)
         self.fixes = Fixes(ascii=ascii)
         self._texts: dict[Static, str] = {}
 
@@ -72,6 +75,13 @@ class MainScreen(Screen[None]):
         self.query_one("#too-small", Static).update(
             f"tfslowtop needs {needed} characters.\nThis terminal has {width}x{height}."
         )
+        self.call_after_refresh(self.settle_focus)
+
+    def settle_focus(self) -> None:
+        """Where the list is hidden, the keys belong to the fixes."""
+        hidden = not self.catalogue.display and self.catalogue.has_focus_within
+        if self.focused is None or hidden:
+            (self.catalogue.list if self.catalogue.display else self.fixes).focus()
 
     @property
     def columns(self) -> int:
@@ -101,12 +111,14 @@ class MainScreen(Screen[None]):
         text.append(" " * max(2, width - text.cell_len - len(words) - 1) + words)
         self._say(self._headline, text)
 
-    def show(self, view: View, wanted: tuple[str, ...], gpu_reason: str | None) -> None:
+    def show(self, view: View, entry: Entry, wanted: tuple[str, ...], gpu_reason: str | None) -> None:
         now = time.monotonic()
         for panel_view in view.panels:
             panel = self._panel(panel_view.name)
             if panel is not None:
                 panel.show(panel_view, view.marks, now)
+        if entry.scenario is not None:
+            self.card.measured(_measured(view, entry.scenario))
         gpu = self._panels["gpu"]
         if gpu.has_class("-folded"):
             gpu.say((), note=gpu_reason or "looking for one …")
@@ -127,6 +139,11 @@ class MainScreen(Screen[None]):
             self._extra[name].add_class("-extra")
             self.query_one("#panels").mount(self._extra[name])
         return self._extra[name]
+
+    def mark_baseline(self) -> None:
+        """Keeps the level of every curve as a ghost behind what comes."""
+        for panel in (*self._panels.values(), *self._extra.values()):
+            panel.mark_baseline()
 
     def status(self, view: View | None, own_cpu: float) -> None:
         self._say(self._status, Text(status(view, own_cpu), no_wrap=True, overflow="ellipsis"))
@@ -149,10 +166,26 @@ class MainScreen(Screen[None]):
     @on(Catalogue.Chosen)
     def _close_list(self, event: Catalogue.Chosen) -> None:
         if event.run:
-            self.remove_class("-listing")
+            self.close_list()
 
-    def state(self, view: View | None, process: str, last_sample: float) -> str:
-        return state(view, process=process, last_sample=last_sample)
+    def open_list(self) -> None:
+        self.add_class("-listing")
+        self.catalogue.search()
+
+    def close_list(self) -> None:
+        self.remove_class("-listing")
+        (self.catalogue.list if self.has_class("-wide") else self.fixes).focus()
+
+
+def _measured(view: View, scenario: Scenario) -> str:
+    """The verdict by now; while an A/B runs, how far it is."""
+    words = live(view, scenario.base, scenario.cured_by).words
+    comparison = view.comparison
+    if comparison is None or not (comparison.running or comparison.effect):
+        return words
+    effect = sentence(comparison.effect) if comparison.effect else "…"
+    progress = f"A/B, {comparison.blocks} pairs of blocks: {effect}"
+    return f"{progress}; {words}" if comparison.effect else progress
 
 
 def _trouble(failure: Failed | ScenarioError | str) -> Text:

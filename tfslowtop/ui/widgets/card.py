@@ -1,4 +1,4 @@
-"""The card of a scenario: what is claimed and where, what kind it is, and how it works."""
+"""The card of a scenario: what is claimed and where, what is measured right now, and how it works."""
 
 from __future__ import annotations
 
@@ -6,26 +6,31 @@ from rich.text import Text
 from textual.widgets import Static
 
 from ...catalogue import Entry
+from ..format import plain
 
 
 class Card(Static):
-    def __init__(self) -> None:
+    def __init__(self, *, ascii: bool = False) -> None:
         super().__init__(id="card", markup=False)
+        self._ascii = ascii
+        self._entry: Entry | None = None
+        self._shown = ""
 
-    def describe(self, entry: Entry | None) -> None:
+    def describe(self, entry: Entry) -> None:
+        self._entry, self._shown = entry, ""
+        self.measured("")
+
+    def measured(self, verdict: str) -> None:
+        """Writes the card with what the data say by now."""
+        scenario = self._entry.scenario if self._entry else None
         text = Text()
-        if entry is None or entry.scenario is None:
-            self.update("")
-            return
-        scenario = entry.scenario
-        text.append("Claim  ", "bold")
-        text.append(scenario.claim)
-        if scenario.source:
-            text.append(f"  ({scenario.source})", "italic")
-        text.append("\nKind   ", "bold")
-        text.append(scenario.kind)
-        text.append("\n" + scenario.mechanism)
-        if scenario.example:
-            text.append("\nThe example  ", "bold")
-            text.append(scenario.example)
-        self.update(text)
+        if scenario is not None:
+            text.append("Claim     ", "bold")
+            text.append(scenario.claim)
+            text.append(f" ({scenario.source})\n" if scenario.source else "\n", "italic")
+            text.append("Measured  ", "bold")
+            text.append((verdict or "not yet") + "\n")
+            text.append(scenario.mechanism)
+        if text.plain != self._shown:
+            self._shown = text.plain
+            self.update(Text(plain(text.plain)) if self._ascii else text)

@@ -116,19 +116,25 @@ def fit(data: CurveData, columns: int) -> CurveData:
 def peak(data: CurveData, outliers: int = 0) -> float:
     """The largest finite value that the scale has to hold; 0.0 where there is none.
 
-    With `outliers`, that many columns may stick out of the top if they tower above all others: the first
-    call of a tf.function traces for seconds and would flatten the whole window after it.
+    With `outliers` the typical values set the scale: that many columns may stick out of the top if they tower
+    above all others (the first call of a tf.function traces for seconds), and maxima count up to twice the
+    highest typical value (a busy machine has one in every column). What sticks out is still marked.
     """
-    tops = [data.hi, data.mid] + ([] if data.ghost is None else [data.ghost])
-    values = np.fmax.reduce(tops) if len(data.mid) else data.mid
-    values = np.sort(values[np.isfinite(values)])
-    if not len(values):
-        return 0.0
-    if outliers and len(values) > 2 * outliers:
+    if not outliers:
+        return _largest(data.hi, data.mid, data.ghost)
+    typical = np.fmax(data.mid, data.ghost) if data.ghost is not None else data.mid
+    values = np.sort(typical[np.isfinite(typical)])
+    if len(values) > 2 * outliers:
         rest = values[-outliers - 1]
         if values[-1] > 4 * rest > 0:
             values = values[values <= 4 * rest]
-    return max(0.0, float(values[-1]))
+    top = max(0.0, float(values[-1])) if len(values) else 0.0
+    return max(top, min(_largest(data.hi), 2 * top))
+
+
+def _largest(*arrays: Floats | None) -> float:
+    values = np.concatenate([a[np.isfinite(a)] for a in arrays if a is not None])
+    return max(0.0, float(values.max())) if len(values) else 0.0
 
 
 def nice_ceiling(value: float) -> float:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical
+from textual.message import Message
 from textual.widgets import Static
 
 from ...analysis.view import Mark, PanelView
@@ -24,7 +29,15 @@ def title(name: str) -> str:
     return NAMES.get(name, name)
 
 
-class Panel(Vertical):
+class Panel(Vertical, can_focus=True):
+    class Opened(Message):
+        """Somebody wants to see this one large."""
+
+        def __init__(self, quantity: str) -> None:
+            super().__init__()
+            self.quantity = quantity
+
+    BINDINGS = [Binding("enter", "open", "Detail")]
     DEFAULT_CSS = """
     Panel { height: auto; }
     Panel > .panel--line { height: 1; width: 1fr; }
@@ -37,6 +50,8 @@ class Panel(Vertical):
         self._line = Static(classes="panel--line", markup=False)
         self.curve = Curve(mode="ascii" if ascii else "block", outliers=2)
         self._shown: tuple[str, ...] = ()
+        self._level = math.nan
+        self._baseline: float | None = None
 
     def compose(self) -> ComposeResult:
         yield self._line
@@ -44,6 +59,12 @@ class Panel(Vertical):
 
     def on_mount(self) -> None:
         self.say(())
+
+    def on_click(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        self.post_message(self.Opened(self.quantity))
 
     def say(self, numbers: tuple[str, ...], direction: str = "", words: str = "", note: str = "") -> None:
         """Writes the line, if it is not the one that stands there."""
@@ -70,8 +91,13 @@ class Panel(Vertical):
 
     def clear(self) -> None:
         """As if nothing had been measured."""
+        self._baseline, self._level = None, math.nan
         self.say(())
         self.curve.update(CurveData.of([]))
+
+    def mark_baseline(self) -> None:
+        """From now on the present level stands behind the curve; the second time, it goes."""
+        self._baseline = self._level if self._baseline is None and math.isfinite(self._level) else None
 
     def show(self, view: PanelView, marks: tuple[Mark, ...], now: float, note: str = "") -> None:
         numbers = [quantity(view.now, view.unit)]
@@ -80,7 +106,9 @@ class Panel(Vertical):
         self.say(tuple(numbers), view.trend.direction if view.trend else "", view.words, note)
         columns, labels = self._columns(view, marks)
         curve = view.curve
-        self.curve.update(CurveData(curve.lo, curve.mid, curve.hi, columns, labels=labels), now)
+        self._level = view.now
+        ghost = np.full(len(curve.mid), self._baseline) if self._baseline is not None else None
+        self.curve.update(CurveData(curve.lo, curve.mid, curve.hi, columns, ghost, labels), now)
 
     @staticmethod
     def _columns(view: PanelView, marks: tuple[Mark, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
