@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tfslowtop.analysis.series import Floats, Ints
-from tfslowtop.analysis.trend import Blocks, Stretch, Trend, describe_slope, trend, warm_up
+from .series import Floats, Ints
+from .trend import Blocks, Stretch, Trend, describe_slope, trend, warm_up
 
 Verdict: TypeAlias = Literal["faster", "slower", "no difference shown"]
 

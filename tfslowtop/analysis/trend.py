@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from tfslowtop.analysis.series import Floats, Ints, Ring
+from .series import Floats, Ints, Ring
 
 Direction: TypeAlias = Literal["rising", "flat", "falling", "unclear"]
 
