@@ -49,9 +49,13 @@ def _open(arguments: Sequence[str]) -> int:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("scenario", nargs="?", help="start this scenario: an id of the catalogue, or a file of your own")
+    parser.add_argument(
+        "scenario", nargs="?", help="start this scenario: an id of the catalogue, or a file of your own"
+    )
     _add_params(parser)
-    parser.add_argument("--in-process", action="store_true", help="run the kernel in a thread of this process")
+    parser.add_argument(
+        "--in-process", action="store_true", help="run the kernel in a thread of this process"
+    )
     parser.add_argument("--ascii", action="store_true", help="draw with 7-bit characters only")
     parser.add_argument("--version", action="version", version=f"tfslowtop {__version__}")
     options = parser.parse_args(arguments)
@@ -100,13 +104,23 @@ def _list(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tfslowtop run", description="Measure one scenario, without a terminal.")
+    parser = argparse.ArgumentParser(
+        prog="tfslowtop run", description="Measure one scenario, without a terminal."
+    )
     parser.add_argument("scenario", help="an id of the catalogue, or a file of your own")
     _add_params(parser)
-    parser.add_argument("--headless", action="store_true", help="accepted for clarity: run never opens a screen")
-    parser.add_argument("--iterations", type=_positive(int), default=0, metavar="N", help="how long it runs alone")
-    parser.add_argument("--seconds", type=_positive(float), default=10.0, metavar="S", help="the same in seconds (10)")
-    parser.add_argument("--fix", default="", metavar="A,B", help="fixes that are on; with --ab: of the fixed twin")
+    parser.add_argument(
+        "--headless", action="store_true", help="accepted for clarity: run never opens a screen"
+    )
+    parser.add_argument(
+        "--iterations", type=_positive(int), default=0, metavar="N", help="how long it runs alone"
+    )
+    parser.add_argument(
+        "--seconds", type=_positive(float), default=10.0, metavar="S", help="the same in seconds (10)"
+    )
+    parser.add_argument(
+        "--fix", default="", metavar="A,B", help="fixes that are on; with --ab: of the fixed twin"
+    )
     parser.add_argument("--ab", action="store_true", help="then compare broken and fixed in shuffled blocks")
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
     options = parser.parse_args(arguments)
@@ -114,7 +128,9 @@ def _run(arguments: Sequence[str]) -> int:
     from .export.scenarios import Headless, as_json, summary
 
     fixes = [fix for fix in options.fix.split(",") if fix]
-    headless = Headless(find(options.scenario), params=_params(options.param), fixes=fixes, compared=options.ab)
+    headless = Headless(
+        find(options.scenario), params=_params(options.param), fixes=fixes, compared=options.ab
+    )
     result = headless.go(
         iterations=options.iterations, seconds=options.seconds, compare=options.seconds if options.ab else 0.0
     )
@@ -131,7 +147,9 @@ def _verify(arguments: Sequence[str]) -> int:
         description="Run every scenario, alone and against its fixed twin; print the table of verdicts.",
     )
     parser.add_argument("scenario", nargs="*", help="only these")
-    parser.add_argument("--seconds", type=_positive(float), default=10.0, metavar="S", help="for each half (10)")
+    parser.add_argument(
+        "--seconds", type=_positive(float), default=10.0, metavar="S", help="for each half (10)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
     options = parser.parse_args(arguments)
     from .catalogue import all_entries, find
@@ -164,7 +182,12 @@ def _known(value: object) -> object:
 
 def _add_params(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-p", "--param", action="append", default=[], metavar="NAME=VALUE", help="set a parameter of the scenario"
+        "-p",
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a parameter of the scenario",
     )
 
 

@@ -69,7 +69,9 @@ class Arm:
 class Kernel:
     """One run of one scenario: load, setup, and iterations until told to stop."""
 
-    def __init__(self, agent: Agent, path: Path, params: Mapping[str, str], fixes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, agent: Agent, path: Path, params: Mapping[str, str], fixes: Sequence[str] = ()
+    ) -> None:
         self._agent = agent
         self._path = path
         self._params = dict(params)
@@ -98,7 +100,9 @@ class Kernel:
         except ScenarioError as error:
             self._agent.emit(Failed(-1, error.file or str(self._path), error.line, error.message, ""))
             return 1
-        except BaseException as error:  # SystemExit and KeyboardInterrupt of a scenario end the run, not the app
+        except (
+            BaseException
+        ) as error:  # SystemExit and KeyboardInterrupt of a scenario end the run, not the app
             self._agent.emit(self._failure(error))
             return 1
         finally:
@@ -108,7 +112,9 @@ class Kernel:
         return 0
 
     def _load(self) -> ModuleType:
-        self._watch.on_import("tensorflow", before=lambda: self._phase("importing", "TensorFlow"), after=self._arrived)
+        self._watch.on_import(
+            "tensorflow", before=lambda: self._phase("importing", "TensorFlow"), after=self._arrived
+        )
         self._phase("importing", self._path.name)
         spec = importlib.util.spec_from_file_location(f"scenario_{self._path.stem}", self._path)
         if spec is None or spec.loader is None:
@@ -122,7 +128,9 @@ class Kernel:
     def _arrived(self) -> None:
         tensorflow = sys.modules["tensorflow"]
         self._hook.install()
-        devices = tuple(f"{d.device_type}:{i}" for i, d in enumerate(tensorflow.config.list_physical_devices()))
+        devices = tuple(
+            f"{d.device_type}:{i}" for i, d in enumerate(tensorflow.config.list_physical_devices())
+        )
         self._agent.emit(About(tensorflow.__version__, devices))
 
     def _loop(self, scenario: Scenario, module: ModuleType) -> None:
@@ -157,7 +165,7 @@ class Kernel:
                     self._agent.emit(Gauge(name, end, float(value)))
 
     def _plan(self, scenario: Scenario, module: ModuleType) -> Generator[tuple[Arm, int], int, None]:
-        """Which arm is next, and until when (0: until something else is ordered). Is sent the iteration."""
+        """Which arm is next, and until when (0: until a new order). It is sent the iteration."""
 
         def arm(fixes: tuple[str, ...]) -> Arm:
             return Arm(module.setup(Params(**scenario.values(self._params))), scenario.active(fixes))
@@ -179,7 +187,7 @@ class Kernel:
                 self._phase("setup", "A and B")
                 arms = (arm(order.a), arm(order.b))
                 self._phase("running")
-                # A fixed order of the two would let whatever drifts favour one of them: each pair is shuffled.
+                # In a fixed order whatever drifts would favour one of the two: each pair is shuffled.
                 while self._order is order:
                     for k in random.sample((0, 1), 2):
                         self._agent.emit(Block(i, k, (order.a, order.b)[k], time.perf_counter_ns()))
@@ -240,7 +248,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     channel = connect()
-    agent = Agent(channel, on_command=lambda command: kernel.obey(command))
+    # A lambda, because the kernel does not exist yet.
+    agent = Agent(channel, on_command=lambda command: kernel.obey(command))  # noqa: PLW0108
     fixes = [id for id in options.fixes.split(",") if id]
     kernel = Kernel(agent, options.file, json.loads(options.params), fixes)
     agent.start()

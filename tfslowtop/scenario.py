@@ -30,11 +30,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Union
+from typing import Any
 
 KINDS = ("grows", "leaks", "constant penalty", "pauses", "myth", "stale result", "needs a GPU")
 
-Value = Union[int, float, str]
+Value = int | float | str
 
 
 class ScenarioError(Exception):
@@ -69,7 +69,9 @@ class Param:
             word = {int: "a whole number", float: "a number"}.get(kind, "a word")
             raise ScenarioError(f"{self.name}={text}: {self.name} takes {word}.") from None
         if self.choices and value not in self.choices:
-            raise ScenarioError(f"{self.name}={text}: {self.name} is one of {', '.join(map(str, self.choices))}.")
+            raise ScenarioError(
+                f"{self.name}={text}: {self.name} is one of {', '.join(map(str, self.choices))}."
+            )
         if not isinstance(value, str) and not value >= self.minimum:
             raise ScenarioError(f"{self.name}={text}: {self.name} is at least {self.minimum:g}.")
         return value
@@ -114,7 +116,9 @@ class Scenario:
         ids = [fix.id for fix in self.fixes]
         for id in ids:
             if not id.isidentifier():
-                raise ScenarioError(f"the fix {id!r} is not a Python name; iteration() reads it as fixes.name.")
+                raise ScenarioError(
+                    f"the fix {id!r} is not a Python name; iteration() reads it as fixes.name."
+                )
         if len(set(ids)) < len(ids):
             raise ScenarioError("two fixes have the same id.")
         for id in (*self.cure, *self.base):
@@ -182,7 +186,13 @@ def describe(path: Path) -> Scenario:
 
 
 def _names(node: ast.stmt) -> list[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
     return [t.id for t in targets if isinstance(t, ast.Name)]
 
 

@@ -1,4 +1,4 @@
-"""Watching one source: source and sensors → session → view. The screen runs it in a thread, headless directly."""
+"""Watching one source: source and sensors → session → view. The screen runs it in a thread of its own."""
 
 from __future__ import annotations
 

@@ -61,7 +61,9 @@ class Headless:
         known = [fix.id for fix in self.scenario.fixes]
         for fix in fixes:
             if fix not in known:
-                raise ScenarioError(f"{entry.id} has no fix {fix!r}; its fixes are: {', '.join(known) or 'none'}.")
+                raise ScenarioError(
+                    f"{entry.id} has no fix {fix!r}; its fixes are: {', '.join(known) or 'none'}."
+                )
         self._fixes = tuple(fixes)
         on = self.scenario.base if compared else tuple(fixes)
         source = ChildSource(entry.path, params=params, fixes=on, env=self.scenario.env, nice=0)
@@ -86,7 +88,11 @@ class Headless:
         now = time.monotonic()
         self._began = self._began or now
         if self._alone is None:
-            enough = view.iterations >= self._iterations if self._iterations else now - self._began >= self._seconds
+            enough = (
+                view.iterations >= self._iterations
+                if self._iterations
+                else now - self._began >= self._seconds
+            )
             if not enough:
                 return
             self._alone = view
@@ -151,8 +157,8 @@ def summary(result: Result) -> str:
     if result.failure:
         return f"{result.id}: failed: {result.failure}"
     lines = [
-        f"{result.id}: {result.iterations:,} iterations, median {result.median_ms:.3g} ms, p95 {result.p95_ms:.3g} ms, "
-        f"{result.retraces} traces",
+        f"{result.id}: {result.iterations:,} iterations, median {result.median_ms:.3g} ms, "
+        f"p95 {result.p95_ms:.3g} ms, {result.retraces} traces",
     ]
     if result.effect is not None:
         lines.append(f"  against the fixed one: {sentence(result.effect)}")
@@ -161,7 +167,7 @@ def summary(result: Result) -> str:
 
 def table(results: Sequence[Result]) -> str:
     """The table of `tfslowtop verify`, in Markdown."""
-    head = "| scenario | kind | verdict here | broken / fixed, wall (95 % CI) | CPU | slope | memory per iteration |"
+    head = "| scenario | kind | verdict here | broken ÷ fixed, wall (95 % CI) | CPU | slope | memory per it |"
     lines = [head, "|---|---|---|---|---|---|---|"]
     for r in results:
         if r.failure:
@@ -174,7 +180,11 @@ def table(results: Sequence[Result]) -> str:
         if r.latency is not None and r.latency.direction in ("rising", "falling"):
             slope += f" {r.latency.percent:+.3g} %/100 it"
         leak = f"{r.memory.slope / 1024:+.1f} KB" if r.memory and r.memory.direction == "rising" else "flat"
-        outcome = r.verdict.outcome if not r.pause_share >= 0.1 else f"{r.verdict.outcome} (pauses {r.pause_share:.0%})"
+        outcome = (
+            r.verdict.outcome
+            if not r.pause_share >= 0.1
+            else f"{r.verdict.outcome} (pauses {r.pause_share:.0%})"
+        )
         lines.append(f"| {r.id} | {r.kind} | {outcome} | {ratio} | {cpu} | {slope} | {leak} |")
     return "\n".join(lines)
 
@@ -193,7 +203,9 @@ def machine() -> str:
 
     packages = ", ".join(f"{p} {version(p)}" for p in ("tensorflow", "keras", "numpy"))
     load = os.getloadavg()[0]
-    return f"{os.cpu_count()} × {name}, Python {platform.python_version()}, {packages}, load average {load:.1f}"
+    return (
+        f"{os.cpu_count()} × {name}, Python {platform.python_version()}, {packages}, load average {load:.1f}"
+    )
 
 
 def verify(entries: Sequence[Entry], on_result: Callable[[Result], None], *, seconds: float) -> list[Result]:
@@ -205,4 +217,3 @@ def verify(entries: Sequence[Entry], on_result: Callable[[Result], None], *, sec
         results.append(result)
         on_result(result)
     return results
-

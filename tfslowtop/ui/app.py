@@ -10,7 +10,7 @@ from pathlib import Path
 
 from textual import on, work
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 
 from ..agent.events import Compare, SetFixes
 from ..analysis.view import View
@@ -19,8 +19,8 @@ from ..export.scenarios import BLOCK_SECONDS
 from ..sources.child import ChildSource
 from ..sources.inprocess import InProcessSource
 from ..sources.source import Source, SourceError
-from .messages import Broken, Updated
 from ..watch import Lens, Run
+from .messages import Broken, Updated
 from .screens.live import LiveScreen
 from .screens.main import MainScreen
 from .state import state

@@ -8,7 +8,7 @@ from ..analysis.view import View
 
 
 class Updated(Message):
-    """A new view of the run. A newer one replaces one that still waits: a slow screen skips, it never queues."""
+    """A new view of the run. A newer one replaces one that waits: a slow screen skips, it never queues."""
 
     def __init__(self, run: int, view: View) -> None:
         super().__init__()

@@ -44,6 +44,8 @@ def status(view: View | None, own_cpu: float) -> str:
     if view is not None and view.pid:
         parts.append(f"pid {view.pid}")
     if view is not None:
-        parts.append(f"{view.folded:,} folded, {view.lost:,} dropped" if view.folded else f"{view.lost:,} dropped")
+        parts.append(
+            f"{view.folded:,} folded, {view.lost:,} dropped" if view.folded else f"{view.lost:,} dropped"
+        )
     parts.append(f"tfslowtop {own_cpu:.0f} % CPU")
     return " · ".join(parts)

@@ -78,7 +78,9 @@ class Catalogue(Vertical):
         for entry in wanted:
             if group(entry) != last:
                 last = group(entry)
-                options.append(Option(Text(GROUPS.get(last, last), "bold underline", no_wrap=True), disabled=True))
+                options.append(
+                    Option(Text(GROUPS.get(last, last), "bold underline", no_wrap=True), disabled=True)
+                )
             options.append(Option(self._prompt(entry), id=entry.id))
         if not wanted:
             options.append(Option("nothing found", disabled=True))

@@ -129,7 +129,7 @@ def peak(data: CurveData, outliers: int = 0) -> float:
         if values[-1] > 4 * rest > 0:
             values = values[values <= 4 * rest]
     top = max(0.0, float(values[-1])) if len(values) else 0.0
-    return max(top, min(_largest(data.hi), 2 * top))
+    return max(top, min(_largest(data.hi[typical <= top]), 2 * top))
 
 
 def _largest(*arrays: Floats | None) -> float:

@@ -48,7 +48,9 @@ class Fixes(OptionList):
     def _line(n: int, fix: Fix, active: tuple[str, ...], wanted: tuple[str, ...], mark: Mark | None) -> Text:
         on, asked = fix.id in active, fix.id in wanted
         box = "[x]" if on else "[ ]"
-        text = Text(f"{n + 1 if n < 9 else ' '} {box if on == asked else '[…]'} ", no_wrap=True, overflow="ellipsis")
+        text = Text(
+            f"{n + 1 if n < 9 else ' '} {box if on == asked else '[…]'} ", no_wrap=True, overflow="ellipsis"
+        )
         text.append(fix.title, "bold" if on else "")
         if mark is not None:
             word = "on" if fix.id in mark.fixes else "off"
