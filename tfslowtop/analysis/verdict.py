@@ -65,7 +65,9 @@ def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
     return judge(latency, memory, effect, share)
 
 
-def judge(latency: Trend | None, memory: Trend | None, effect: Effect | None, pause_share: float = 0.0) -> Verdict:
+def judge(
+    latency: Trend | None, memory: Trend | None, effect: Effect | None, pause_share: float = 0.0
+) -> Verdict:
     """`latency` and `memory` are of the broken form alone; `effect` is broken against fixed, interleaved."""
     if latency is None or (latency.direction == "unclear" and effect is None and memory is None):
         return Verdict("measuring", "measuring …")
@@ -78,14 +80,23 @@ def judge(latency: Trend | None, memory: Trend | None, effect: Effect | None, pa
     if pause_share >= PAUSE_SHARE:
         found.append(f"pauses take {100 * pause_share:.0f} % of the time")
     if found:
-        return Verdict("confirmed", "confirmed here: " + ", ".join(found) + (f"; {factor} the fixed one" if factor else ""))
+        return Verdict(
+            "confirmed",
+            "confirmed here: " + ", ".join(found) + (f"; {factor} the fixed one" if factor else ""),
+        )
     if effect is None:
-        words = "steady so far; x compares it with the fixed one" if latency.direction == "flat" else "measuring …"
+        words = (
+            "steady so far; x compares it with the fixed one"
+            if latency.direction == "flat"
+            else "measuring …"
+        )
         return Verdict("measuring", words)
     if effect.verdict == "faster":
         return Verdict("constant penalty", f"constant penalty: {factor} the fixed one")
     if effect.verdict == "slower":
-        return Verdict("not reproduced", f"not reproduced here: the fixed one is slower ({factor} of its time)")
+        return Verdict(
+            "not reproduced", f"not reproduced here: the fixed one is slower ({factor} of its time)"
+        )
     if _tight(effect.wall) or (effect.cpu is not None and _tight(effect.cpu)):
         return Verdict("not reproduced", "not reproduced here: no rise, no difference to the fixed one")
     return Verdict("inconclusive", "inconclusive on this noisy machine")

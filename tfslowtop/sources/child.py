@@ -37,7 +37,9 @@ _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONUNBUFFERED": "1"}
 # The child finds this very package, installed or in a checkout, and nothing by chance: not what lies in the
 # working directory, and, unlike with PYTHONPATH, not site-packages before the standard library.
 _ROOT = str(Path(__file__).resolve().parents[2])
-_BOOTSTRAP = "import sys; del sys.path[0]; sys.path.append(sys.argv.pop(1)); from tfslowtop.kernel import main; main()"
+_BOOTSTRAP = (
+    "import sys; del sys.path[0]; sys.path.append(sys.argv.pop(1)); from tfslowtop.kernel import main; main()"
+)
 
 
 class ChildSource:
@@ -93,7 +95,9 @@ class ChildSource:
             )
         except OSError as error:
             self._listener.close()
-            raise SourceError(f"The scenario's process could not be started: {error.strerror or error}.") from error
+            raise SourceError(
+                f"The scenario's process could not be started: {error.strerror or error}."
+            ) from error
         if self._nice:
             try:
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, self._nice)

@@ -19,7 +19,9 @@ from ..kernel import Kernel
 
 
 class InProcessSource:
-    def __init__(self, path: Path, *, params: Mapping[str, str] | None = None, fixes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: Path, *, params: Mapping[str, str] | None = None, fixes: Sequence[str] = ()
+    ) -> None:
         self._channel = MemoryChannel()
         self._agent = Agent(self._channel, on_command=lambda command: self._kernel.obey(command))
         self._kernel = Kernel(self._agent, path.resolve(), dict(params or {}), fixes)

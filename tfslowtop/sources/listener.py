@@ -52,7 +52,9 @@ class Listener:
                     shutil.rmtree(directory, ignore_errors=True)
                 reasons.append(f"{parent or tempfile.gettempdir()}: {error.strerror or error}")
         self.socket.close()
-        raise SourceError(f"No place for a socket ({'; '.join(reasons)}). Set TMPDIR to a directory with room.")
+        raise SourceError(
+            f"No place for a socket ({'; '.join(reasons)}). Set TMPDIR to a directory with room."
+        )
 
     def accept(self) -> Connection | None:
         try:
@@ -91,7 +93,9 @@ class Connection:
 
     def _checked(self, message: Message) -> Event:
         if self.hello is None:
-            if not isinstance(message, Hello) or not hmac.compare_digest(message.token.encode(), self._token.encode()):
+            if not isinstance(message, Hello) or not hmac.compare_digest(
+                message.token.encode(), self._token.encode()
+            ):
                 raise WireError("Something that does not know the token connected; it was refused.")
             if message.protocol != PROTOCOL:
                 raise WireError(
