@@ -1,0 +1,41 @@
+"""CUDA_VISIBLE_DEVICES, by number, by UUID and for MIG slices, as NVIDIA documents it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfslowtop.sensors.visible import Known, cuda_numbers
+
+ALIKE = [Known("0", "GPU-aa11", "H"), Known("1", "GPU-ab22", "H"), Known("2", "GPU-cc33", "H")]
+MIXED = [Known("0", "GPU-aa11", "T4"), Known("1", "GPU-ab22", "A100")]
+SLICED = [Known("0:0", "MIG-11", "A", "0"), Known("0:1", "MIG-12", "A", "0"), Known("1", "GPU-bb", "A")]
+
+
+@pytest.mark.parametrize(
+    ("value", "order", "devices", "expected"),
+    [
+        (None, None, ALIKE, {"0": 0, "1": 1, "2": 2}),
+        ("2,0", None, ALIKE, {"2": 0, "0": 1}),
+        (" 1 ", None, ALIKE, {"1": 0}),
+        ("", None, ALIKE, {}),
+        ("-1", None, ALIKE, {}),
+        ("NoDevFiles", None, ALIKE, {}),
+        ("1,-1,0", None, ALIKE, {"1": 0}),
+        ("0,7,1", None, ALIKE, {"0": 0}),
+        ("0,0", None, ALIKE, {}),
+        ("GPU-cc33,GPU-aa11", None, ALIKE, {"2": 0, "0": 1}),
+        ("GPU-c", None, ALIKE, {"2": 0}),
+        ("GPU-a", None, ALIKE, {}),
+        ("GPU-aa11,1", None, ALIKE, {"0": 0}),
+        ("1", None, MIXED, None),
+        (None, None, MIXED, None),
+        ("1", "PCI_BUS_ID", MIXED, {"1": 0}),
+        ("GPU-ab22", None, MIXED, {"1": 0}),
+        ("MIG-12", None, SLICED, {"0:1": 0}),
+        ("0", None, SLICED, None),
+        (None, None, SLICED, None),
+        ("7", None, [], {}),
+    ],
+)
+def test_cuda_visible_devices(value, order, devices, expected):
+    assert cuda_numbers(value, order, devices) == expected

@@ -1,0 +1,1 @@
+"""What the machine says about the target, read from outside of it."""

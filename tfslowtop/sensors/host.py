@@ -1,0 +1,271 @@
+"""The host's side: what the target uses of the machine, and what the machine and its limits do to it.
+
+Everything is read from outside the target. Every value may be missing on its own (None): the system does not
+tell it, we may not know it, or it is not due yet. No read ever raises; a target that has died is `gone`.
+
+What a read costs is kept low by asking each thing only as often as it is worth: counters of the process at
+every read, the machine, its pressure and the children once a second, the list of children every 3 s, and
+unique memory every 5 s, the last two even less often where they turn out slow.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+from tfslowtop.sensors import procfs, psutil_process
+from tfslowtop.sensors.cgroup import Cgroup, CgroupReading, pressure
+from tfslowtop.sensors.pace import Paced
+from tfslowtop.sensors.procfs import Counters, LinuxProcess, number_after, slurp
+from tfslowtop.sensors.psutil_process import PsutilProcess
+
+#: None where psutil is all there is.
+PROC = Path("/proc") if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReading:
+    """The target itself. Bytes, seconds, or counts since its start; CPU in percent of one core."""
+
+    rss: float | None = None
+    uss: float | None = None
+    swap: float | None = None
+    cpu: float | None = None
+    threads: float | None = None
+    #: Context switches of the main thread.
+    switches_voluntary: float | None = None
+    switches_involuntary: float | None = None
+    #: Seconds in which the main thread was ready to run and had no CPU.
+    cpu_wait: float | None = None
+    faults_minor: float | None = None
+    faults_major: float | None = None
+    #: Bytes that really came from a disk, not from the cache.
+    disk_read: float | None = None
+    cpus_allowed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildrenReading:
+    """All descendants of the target together."""
+
+    pids: tuple[int, ...] = ()
+    rss: float | None = None
+    cpu: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReading:
+    """The whole machine, over the last second. CPU in percent of one core: `cpus` × 100 is all there is."""
+
+    cpus: float | None = None
+    cpu: float | None = None
+    #: What neither the target nor its children used: the busy neighbour.
+    others: float | None = None
+    #: Taken by other guests of the same physical machine.
+    steal: float | None = None
+    load: float | None = None
+    memory_available: float | None = None
+    swap_used: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PressureReading:
+    """Percent of the last 10 s in which some task had to wait; of the target's cgroup or of the machine."""
+
+    scope: str = "machine"
+    cpu: float | None = None
+    memory: float | None = None
+    io: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostReading:
+    """All of it at one moment (`at`: time.perf_counter_ns). `state` is one of `procfs.STATES`."""
+
+    at: int
+    pid: int
+    state: str
+    process: ProcessReading = ProcessReading()
+    children: ChildrenReading = ChildrenReading()
+    machine: MachineReading = MachineReading()
+    pressure: PressureReading = PressureReading()
+    cgroup: CgroupReading = field(default_factory=CgroupReading)
+
+
+class _Process(Protocol):
+    def counters(self, brief: bool = False) -> Counters | None: ...
+    def uss(self) -> float | None: ...
+    def cpus_allowed(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    """CPU seconds so far, at a moment; two of them make a percentage."""
+
+    at: float
+    busy: float
+    steal: float
+    family: float
+    children: float
+
+
+def _reader(pid: int, proc: Path | None) -> _Process:
+    return LinuxProcess(pid, proc) if proc is not None else PsutilProcess(pid)
+
+
+class HostSensor:
+    """Reads one pid. Without `proc` (not on Linux) psutil alone is used, and less is known."""
+
+    def __init__(self, pid: int, proc: Path | None = PROC) -> None:
+        self.pid = pid
+        self._proc = proc
+        self._process = _reader(pid, proc)
+        self._born: float | None = None
+        self._last_cpu: tuple[float, float] | None = None
+        self._usage: _Usage | None = None
+        self._uss: float | None = None
+        self._cpus_allowed: float | None = None
+        self._family: dict[int, _Process] = {}
+        self._cgroup = Cgroup(pid, proc) if proc is not None else None
+        self._children = ChildrenReading()
+        self._machine = MachineReading()
+        self._pressure = PressureReading()
+        self._each_second = Paced(1.0, 0.005)
+        self._list_children = Paced(3.0, 0.001)
+        self._unique = Paced(5.0, 0.002)
+
+    def read(self) -> HostReading:
+        at = time.perf_counter_ns()
+        now = at / 1e9
+        counters = self._process.counters()
+        if counters is not None and self._born not in (None, counters.born):
+            # The pid has come back as another process.
+            counters = None
+        if counters is None or counters.state == "gone":
+            return HostReading(at, self.pid, "gone")
+        self._born = counters.born
+        if self._each_second.due(now):
+            self._once_a_second(now, counters)
+        if self._unique.due(now):
+            before = time.perf_counter()
+            self._uss = self._process.uss()
+            # Wall time: for so long the target could not change its memory map.
+            self._unique.done(now, time.perf_counter() - before)
+        return HostReading(
+            at,
+            self.pid,
+            counters.state,
+            self._own(now, counters),
+            self._children,
+            self._machine,
+            self._pressure,
+            self._cgroup.read() if self._cgroup else CgroupReading(),
+        )
+
+    def _own(self, now: float, counters: Counters) -> ProcessReading:
+        percent = None
+        if counters.cpu is not None:
+            if self._last_cpu is not None:
+                percent = _percent(counters.cpu - self._last_cpu[1], now - self._last_cpu[0])
+            self._last_cpu = (now, counters.cpu)
+        return ProcessReading(
+            rss=counters.rss,
+            uss=self._uss,
+            swap=counters.swap,
+            cpu=percent,
+            threads=counters.threads,
+            switches_voluntary=counters.switches_voluntary,
+            switches_involuntary=counters.switches_involuntary,
+            cpu_wait=counters.cpu_wait,
+            faults_minor=counters.faults_minor,
+            faults_major=counters.faults_major,
+            disk_read=counters.disk_read,
+            cpus_allowed=self._cpus_allowed,
+        )
+
+    def _once_a_second(self, now: float, counters: Counters) -> None:
+        # CPU time, not wall time: on a busy machine, where it matters most, we must not look less often.
+        begun = time.thread_time()
+        if self._list_children.due(now):
+            before = time.thread_time()
+            pids = self._descendants()
+            self._family = {pid: self._family.get(pid) or _reader(pid, self._proc) for pid in pids}
+            self._list_children.done(now, time.thread_time() - before)
+        both = ((pid, reader.counters(brief=True)) for pid, reader in self._family.items())
+        living = {pid: found for pid, found in both if found is not None}
+        self._cpus_allowed = self._process.cpus_allowed()
+        self._use_of_cpu(now, counters, living)
+        if self._cgroup:
+            self._cgroup.look(now)
+        if self._proc is not None:
+            directory = self._cgroup.pressure if self._cgroup else None
+            cpu, memory, io = (pressure(name, directory, self._proc) for name in ("cpu", "memory", "io"))
+            self._pressure = PressureReading("cgroup" if directory else "machine", cpu, memory, io)
+        self._each_second.done(now, time.thread_time() - begun)
+
+    def _descendants(self) -> tuple[int, ...]:
+        pids = procfs.children_of(self.pid, self._proc) if self._proc is not None else None
+        return pids if pids is not None else psutil_process.children_of(self.pid) or ()
+
+    def _use_of_cpu(self, now: float, counters: Counters, living: dict[int, Counters]) -> None:
+        """What the family and the others used since the last time."""
+        times = psutil.cpu_times()
+        # Guest time is already part of user time.
+        idle = times.idle + getattr(times, "iowait", 0.0)
+        steal = getattr(times, "steal", 0.0)
+        guest = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+        # A child that has been waited for moves into its parent's sum, so the family's sum never jumps.
+        children = sum(each.cpu_family or 0.0 for each in living.values())
+        usage = _Usage(
+            at=now,
+            busy=sum(times) - idle - steal - guest,
+            steal=steal,
+            family=(counters.cpu_family or 0.0) + children,
+            children=children,
+        )
+        last, self._usage = self._usage, usage
+        busy = others = stolen = by_children = None
+        if last is not None:
+            elapsed = now - last.at
+            busy = _percent(usage.busy - last.busy, elapsed)
+            stolen = _percent(usage.steal - last.steal, elapsed)
+            others = _percent((usage.busy - last.busy) - (usage.family - last.family), elapsed)
+            by_children = _percent(usage.children - last.children, elapsed)
+        rss = [each.rss for each in living.values() if each.rss is not None]
+        # One that has ended and was not waited for still has CPU time to its name, but is no child to show.
+        pids = tuple(pid for pid, each in living.items() if each.state != "zombie")
+        self._children = ChildrenReading(pids, sum(rss, 0.0), by_children)
+        self._machine = MachineReading(
+            cpus=float(psutil.cpu_count() or 1),
+            cpu=busy,
+            others=others,
+            steal=stolen,
+            load=psutil.getloadavg()[0],
+            **_memory(self._proc),
+        )
+
+
+def _memory(proc: Path | None) -> dict[str, float]:
+    if proc is not None:
+        # psutil reads /proc/vmstat as well for this, which takes three times as long.
+        names = (b"MemAvailable:", b"SwapTotal:", b"SwapFree:")
+        meminfo = slurp(f"{proc}/meminfo")
+        available, swap, free = (number_after(name, meminfo) or 0.0 for name in names)
+        return {"memory_available": available, "swap_used": swap - free} if meminfo else {}
+    try:
+        return {
+            "memory_available": float(psutil.virtual_memory().available),
+            "swap_used": float(psutil.swap_memory().used),
+        }
+    except (OSError, RuntimeError, psutil.Error):
+        return {}
+
+
+def _percent(part: float, whole: float) -> float | None:
+    """Never below zero: the two figures come from different clocks of the kernel, a tick apart."""
+    return max(0.0, 100.0 * part / whole) if whole > 0 else None

@@ -1,0 +1,144 @@
+"""The threads that keep looking: the host ten times a second, the GPUs twice, at no more than a stated cost.
+
+The two have a thread each: a driver in trouble can hold a call for many seconds, and the host's figures,
+which then say most, must go on meanwhile. Both are daemons and no reading can end them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from tfslowtop.agent.events import Gauge
+from tfslowtop.sensors.gauges import Gauges
+from tfslowtop.sensors.gpu import GpuReading, GpuSensor
+from tfslowtop.sensors.host import HostReading, HostSensor
+from tfslowtop.sensors.pace import Budget
+
+#: Of one core, for each of the two threads: together under 1 %.
+HOST_SHARE, GPU_SHARE = 0.006, 0.0035
+
+
+class Sampler:
+    """Reads `pid` until `stop`. `on_gauges` gets what is new, from either thread but never from both at once.
+
+    `host` and `gpu` are the latest whole readings, None before the first. `trouble` is the last error that a
+    reading or the callback raised, for `--verbose`; there should be none.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        on_gauges: Callable[[Sequence[Gauge]], None] | None = None,
+        *,
+        host_hz: float = 10.0,
+        gpu_hz: float = 2.0,
+        visible: str | None = None,
+        order: str | None = None,
+        host_share: float = HOST_SHARE,
+        gpu_share: float = GPU_SHARE,
+    ) -> None:
+        self.host: HostReading | None = None
+        self.gpu: GpuReading | None = None
+        self.trouble: Exception | None = None
+        self._on_gauges = on_gauges
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._sensor = HostSensor(pid)
+        self._gpus = GpuSensor(visible, order)
+        self._host_gauges, self._gpu_gauges = Gauges(), Gauges()
+        self._threads = [
+            threading.Thread(target=target, name=f"tfslowtop-{name}", daemon=True)
+            for name, target in (
+                ("host", lambda: self._loop(self._read_host, _Pace("host", 1 / host_hz, host_share))),
+                ("gpu", lambda: self._loop(self._read_gpu, _Pace("gpu", 1 / gpu_hz, gpu_share))),
+            )
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout: float = 1.0) -> None:
+        """Ends both threads; waits `timeout` at most, since a call into the driver cannot be cut short."""
+        self._stopped.set()
+        deadline = time.monotonic() + timeout
+        for thread in self._threads:
+            if thread.is_alive() and thread is not threading.current_thread():
+                thread.join(max(0.0, deadline - time.monotonic()))
+
+    def watch(self, pid: int, visible: str | None = None, order: str | None = None) -> None:
+        """From the next reading on another process: the target was restarted."""
+        self._sensor = HostSensor(pid)
+        self._gpus.visible, self._gpus.order = visible, order
+
+    def _read_host(self) -> list[Gauge]:
+        self.host = reading = self._sensor.read()
+        return self._host_gauges.host(reading)
+
+    def _read_gpu(self) -> list[Gauge]:
+        host, pid = self.host, self._sensor.pid
+        family = host.children.pids if host is not None and host.pid == pid else ()
+        self.gpu = reading = self._gpus.read((pid, *family))
+        return self._gpu_gauges.gpu(reading)
+
+    def _loop(self, read: Callable[[], list[Gauge]], pace: _Pace) -> None:
+        while not self._stopped.is_set():
+            pace.begin()
+            gauges: list[Gauge] = []
+            try:
+                gauges = read()
+            except Exception as error:
+                self.trouble = error
+            pause, cost = pace.end()
+            self._hand_over(gauges + cost)
+            self._stopped.wait(pause)
+        if read == self._read_gpu:
+            self._gpus.close()
+
+    def _hand_over(self, gauges: list[Gauge]) -> None:
+        if not gauges or self._on_gauges is None:
+            return
+        with self._lock:
+            if self._stopped.is_set():
+                return
+            try:
+                self._on_gauges(gauges)
+            except Exception as error:
+                self.trouble = error
+
+
+class _Pace:
+    """When the next reading of one thread is due, and what the readings have cost lately."""
+
+    def __init__(self, name: str, interval: float, share: float) -> None:
+        self._name, self._interval = name, interval
+        now = time.perf_counter()
+        self._due = now
+        self._budget = Budget(share, now)
+        self._first = True
+        self._used = 0.0
+        self._since, self._sum = now, 0.0
+
+    def begin(self) -> None:
+        self._used = time.thread_time()
+
+    def end(self) -> tuple[float, list[Gauge]]:
+        """How long to pause, and once a second the gauge of our own cost."""
+        now, spent = time.perf_counter(), time.thread_time() - self._used
+        wait = 0.0
+        if self._first:
+            # Imports and finding the devices happen once; they would silence the first seconds.
+            self._first = False
+        else:
+            wait = self._budget.wait(now, spent)
+            self._sum += spent
+        # Readings that came late are left out, not made up for.
+        self._due = max(self._due + self._interval, now + wait)
+        cost: list[Gauge] = []
+        elapsed = now - self._since
+        if elapsed >= 1.0:
+            cost = [Gauge(f"sensor.{self._name}", time.perf_counter_ns(), 100.0 * self._sum / elapsed)]
+            self._since, self._sum = now, 0.0
+        return max(0.0, self._due - now), cost

@@ -1,0 +1,60 @@
+"""Which devices CUDA shows the target, and under which number: CUDA_VISIBLE_DEVICES as CUDA reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A device as the driver lists it; a MIG slice is one of its own, inside a `parent`."""
+
+    label: str
+    uuid: str | None
+    name: str | None
+    parent: str | None = None
+
+
+def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known]) -> dict[str, int] | None:
+    """Label to CUDA's number for each visible device; None when that cannot be known from outside.
+
+    `value` and `order` are the target's CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, None if unset.
+    """
+    parents = {each.parent for each in devices if each.parent is not None}
+    whole = [each for each in devices if each.parent is None]
+    sliced = bool(parents)
+    # By default CUDA puts the fastest first, and the driver does not say which that is. Among equals, as in
+    # nearly all boxes, the order is that of the bus, which is also the driver's.
+    ordered = order == "PCI_BUS_ID" or len({each.name for each in whole}) <= 1
+    if value is None:
+        return {each.label: n for n, each in enumerate(whole)} if ordered and not sliced else None
+    numbers: dict[str, int] = {}
+    by_number: bool | None = None
+    for word in (part.strip() for part in value.split(",")):
+        is_number = word.isdigit()
+        if by_number is not None and is_number != by_number:
+            break
+        by_number = is_number
+        if is_number and (not ordered or sliced):
+            return None
+        found = _by_number(int(word), whole) if is_number else _by_uuid(word, devices)
+        # CUDA takes what stands before the first bad entry, so that -1 and an empty value hide everything.
+        if found is None:
+            break
+        if found in numbers:
+            return {}
+        numbers[found] = len(numbers)
+    return numbers
+
+
+def _by_number(number: int, whole: Sequence[Known]) -> str | None:
+    return whole[number].label if number < len(whole) else None
+
+
+def _by_uuid(start: str, devices: Sequence[Known]) -> str | None:
+    """The start of a UUID is enough when only one device begins with it."""
+    if not start.startswith(("GPU-", "MIG-")):
+        return None
+    found = [each.label for each in devices if each.uuid is not None and each.uuid.startswith(start)]
+    return found[0] if len(found) == 1 else None
