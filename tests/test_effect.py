@@ -8,15 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tfslowtop.analysis.blocks import Blocks, Stretch
 from tfslowtop.analysis.effect import Effect, Ratio, ab, before_after, sentence
-from tfslowtop.analysis.trend import Blocks, Stretch, Trend
+from tfslowtop.analysis.trend import Trend
 
-MS = 1e6
+MS = 1e-3
 Rng = np.random.Generator
 
 
 def stretch(wall: np.ndarray, share: float = 0.9, since: float = 0.0) -> Stretch:
-    start = (since + np.cumsum(wall) - wall).astype(np.int64)
+    start = (1e9 * (since + np.cumsum(wall) - wall)).astype(np.int64)
     return Stretch(np.arange(len(wall), dtype=np.float64), start, wall, share * wall)
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfslowtop.analysis.series import BIN_NS, BINS, RAW, Ring, Series
+from tfslowtop.analysis.blocks import Ring
+from tfslowtop.analysis.series import BIN_NS, BINS, RAW, Series
 
 SECOND = 1_000_000_000
 BORN = 5_000 * SECOND

@@ -8,11 +8,8 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from tfslowtop.analysis.blocks import MAX_BLOCKS, PER_BLOCK, Blocks, Stretch
 from tfslowtop.analysis.trend import (
-    MAX_BLOCKS,
-    PER_BLOCK,
-    Blocks,
-    Stretch,
     Trend,
     describe,
     describe_leak,

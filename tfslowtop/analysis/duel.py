@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .blocks import Floats
 from .effect import Effect, ab
-from .series import Floats
 from .view import Comparison
 
 #: Blocks per side that are kept. A growing side is judged by its newest ones.

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from .series import Floats, Ints
-from .trend import Blocks, Stretch, Trend, describe_slope, trend, warm_up
+from .blocks import Blocks, Floats, Ints, Stretch
+from .trend import Trend, describe_slope, trend, warm_up
 
 Verdict: TypeAlias = Literal["faster", "slower", "no difference shown"]
 
@@ -140,7 +140,7 @@ def _latest(before: Stretch) -> Stretch:
 def _settled(after: Stretch) -> Stretch:
     """Without the first iterations where those are slower, and without the very first: a fix may compile."""
     # In logarithms, or one slow iteration late in the stretch outweighs all of the start.
-    logs = np.log(np.maximum(after.wall, 1.0))
+    logs = np.log(np.maximum(after.wall, 1e-9))
     cut = warm_up(logs)
     slower = cut and np.median(logs[:cut]) > np.median(logs[cut:])
     return after.pick(slice(cut if slower else 1, None))
@@ -156,7 +156,7 @@ def before_after(before: Blocks | Stretch, after: Blocks | Stretch) -> Effect | 
     if len(tail) < LEAST_AFTER or len(since) <= LEAST_AFTER:
         return None
     tail, since = _latest(tail), _settled(since)
-    if len(since) < LEAST_AFTER or since.start[-1] - since.start[0] + since.wall[-1] < LEAST_AFTER_NS:
+    if len(since) < LEAST_AFTER or since.start[-1] - since.start[0] + 1e9 * since.wall[-1] < LEAST_AFTER_NS:
         return None
     wall = _ratio(_medians(tail.wall), _medians(since.wall), neighbours=True)
     if wall is None:
@@ -179,7 +179,7 @@ def ab(
     if wall is None:
         return None
     cpu = _ratio(_block_medians(cpu_a), _block_medians(cpu_b), neighbours=False)
-    one, two = _in_a_row(blocks_a), _in_a_row(blocks_b)
+    one, two = _in_a_row(blocks_a, cpu_a), _in_a_row(blocks_b, cpu_b)
     return Effect(wall, cpu, trend(one), trend(two), len(one), len(two))
 
 
@@ -187,11 +187,12 @@ def _block_medians(blocks: Sequence[Floats]) -> Floats:
     return np.array([np.median(b[np.isfinite(b)]) for b in blocks if np.isfinite(b).any()], np.float64)
 
 
-def _in_a_row(blocks: Sequence[Floats]) -> Stretch:
-    """One side's iterations as if nothing had run between them; wall times in nanoseconds."""
-    wall = np.concatenate(blocks)
-    start: Ints = (np.cumsum(wall) - wall).astype(np.int64)
-    return Stretch(np.arange(len(wall), dtype=np.float64), start, wall, np.full(len(wall), np.nan))
+def _in_a_row(walls: Sequence[Floats], cpus: Sequence[Floats]) -> Stretch:
+    """One side's iterations as if nothing had run between them."""
+    wall = np.concatenate(walls)
+    cpu = np.concatenate(cpus) if len(cpus) == len(walls) else np.full(len(wall), np.nan)
+    start: Ints = (1e9 * (np.cumsum(wall) - wall)).astype(np.int64)
+    return Stretch(np.arange(len(wall), dtype=np.float64), start, wall, cpu)
 
 
 def sentence(effect: Effect, ascii: bool = False) -> str:

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
+from .blocks import Floats, Ints, Ring
 
 BIN_NS = 50_000_000
 #: Powers of four: the eleventh level has bins of 14.6 hours and reaches back 3.4 years.
@@ -57,36 +54,6 @@ class Histogram:
     edges: Floats
     counts: Floats
     zeros: float
-
-
-class Ring:
-    """The newest `size` rows of a few columns, in order of arrival."""
-
-    def __init__(self, size: int, *kinds: type[np.generic]) -> None:
-        self._size = size
-        self._columns: list[npt.NDArray[Any]] = [np.zeros(size, kind) for kind in kinds]
-        self._pushed = 0
-
-    def __len__(self) -> int:
-        return min(self._pushed, self._size)
-
-    def push(self, *columns: npt.NDArray[Any]) -> None:
-        length = len(columns[0])
-        kept = min(length, self._size)
-        self._pushed += length
-        begin = (self._pushed - kept) % self._size
-        head = min(kept, self._size - begin)
-        for mine, new in zip(self._columns, columns, strict=True):
-            tail = new[length - kept :]
-            mine[begin : begin + head] = tail[:head]
-            mine[: kept - head] = tail[head:]
-
-    def last(self, n: int) -> list[npt.NDArray[Any]]:
-        """Copies of the newest `n` rows, oldest first, one array per column."""
-        n = max(0, min(n, len(self)))
-        begin = (self._pushed - n) % self._size
-        head = min(n, self._size - begin)
-        return [np.concatenate((c[begin : begin + head], c[: n - head])) for c in self._columns]
 
 
 @dataclass(frozen=True, slots=True)

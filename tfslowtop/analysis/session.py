@@ -15,10 +15,11 @@ import numpy as np
 
 from ..agent import events
 from ..agent.events import SAMPLE
+from .blocks import Blocks, Floats, Ints, Ring
 from .duel import Duel
 from .effect import before_after
-from .series import Curve, Floats, Ints, Ring, Series
-from .trend import Blocks, Trend, describe, describe_leak, slope, trend
+from .series import Curve, Series
+from .trend import Trend, describe, describe_leak, slope, trend
 from .verdict import pauses
 from .view import Mark, PanelView, Segment, View
 
@@ -30,6 +31,8 @@ _SECOND = 1_000_000_000
 _THINK_EVERY = _SECOND // 2
 #: The effect of a toggle is refined for this long and then stands.
 _EFFECT_FOR = 60 * _SECOND
+#: Growth of memory that is worth a word.
+_MATTERS = float(1 << 20)
 _KEPT_MARKS = 64
 #: A gauge that does not change is read out once a second.
 _HOLD = 2 * _SECOND
@@ -283,9 +286,9 @@ class Session:
                 segment.mark = replace(segment.mark, effect=effect)
         if self._duel is not None and self._duel.running:
             self._duel.think()
-        for gauge in self._gauges.values():
+        for name, gauge in self._gauges.items():
             index, values = gauge.points.last(_GAUGE_POINTS)
-            gauge.trend = slope(index, values)
+            gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
         if "rss" in self._gauges:
             segment.memory = self._gauges["rss"].trend
 
@@ -302,7 +305,7 @@ class Session:
         return PanelView(
             name="latency",
             unit="s",
-            curve=self.latency.curve(*window),
+            curve=_filled(self.latency.curve(*window), window[1]),
             now=float(np.median(recent)) if len(recent) else math.nan,
             median=self.latency.quantile(0.5),
             p95=self.latency.quantile(0.95),

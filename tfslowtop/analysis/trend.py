@@ -8,19 +8,16 @@ the word needs more than an interval; whatever is not shown is called unclear.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from .series import Floats, Ints, Ring
+from .blocks import MAX_BLOCKS, Blocks, Floats, Ints, Stretch
 
 Direction: TypeAlias = Literal["rising", "flat", "falling", "unclear"]
 
-MAX_BLOCKS = 120
-PER_BLOCK = 64
 LEAST_BLOCKS = 12
 LEAST_ITERATIONS = 20
 #: Less than two seconds is mostly one scheduler's mood.
@@ -34,7 +31,6 @@ HALF_SHARE = 0.15
 CPU_SHARE = 0.3
 _Z = 1.96
 _RHO_LIMIT = 0.97
-_TAIL = 8192
 
 TOO_FEW = "too few iterations yet"
 NO_CPU = "wall time rises, CPU time does not: the machine is busy or the program waits"
@@ -42,22 +38,6 @@ NO_CPU_FALL = "wall time falls, CPU time does not: the machine was busy or the p
 ONE_STEP = "it changed in one step, not steadily"
 UNSTEADY = "it moves, but not steadily"
 NOISY = "the noise is larger than any trend"
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Iterations as columns: number, then start, wall time and CPU time in ns; NaN CPU time is not known."""
-
-    index: Floats
-    start: Ints
-    wall: Floats
-    cpu: Floats
-
-    def __len__(self) -> int:
-        return len(self.wall)
-
-    def pick(self, which: slice | Ints) -> Stretch:
-        return Stretch(self.index[which], self.start[which], self.wall[which], self.cpu[which])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,87 +56,6 @@ class Trend:
     def percent(self) -> float:
         """The slope in percent of the level per 100 iterations."""
         return 1e4 * self.slope / self.level if self.level else float("nan")
-
-
-class Blocks:
-    """Every iteration of a stream in bounded memory, as evidence for a trend.
-
-    All iterations are kept until there are 120 blocks of 64; from then on one of two, of four and so on, so a
-    block's median stays honest. Which one is picked is scrambled: a program that does something else at every
-    second iteration must not hide it.
-    """
-
-    def __init__(self) -> None:
-        self._kept: list[Stretch] = []
-        self._held = 0
-        self._stride = 1
-        self._seen = 0
-        self._tail = Ring(_TAIL, np.float64, np.int64, np.float64, np.float64)
-
-    def add(self, index: Floats, start: Ints, wall: Floats, cpu: Floats) -> None:
-        """Take consecutive iterations, in order."""
-        new = Stretch(np.asarray(index, np.float64), start, wall, cpu)
-        if not len(new):
-            return
-        # A second of 20 batches fills at most 1280 places, so the tail reaches back six seconds at any rate.
-        thin = new.pick(slice(None, None, -(-len(new) // PER_BLOCK)))
-        self._tail.push(thin.index, thin.start, thin.wall, thin.cpu)
-        place = np.arange(self._seen, self._seen + len(new))
-        self._seen += len(new)
-        new = new.pick(
-            np.flatnonzero(place % self._stride == _scrambled(place // self._stride, self._stride))
-        )
-        self._kept.append(new)
-        self._held += len(new)
-        while self._held > MAX_BLOCKS * PER_BLOCK:
-            whole = self._join()
-            pairs = np.arange(len(whole) // 2)
-            self._kept = [whole.pick(2 * pairs + _scrambled(pairs, 2))]
-            self._held = len(pairs)
-            self._stride *= 2
-
-    def add_folded(
-        self, first: int, count: int, start_ns: int, end_ns: int, cpu: float, sketch: Floats
-    ) -> None:
-        """Take folded iterations: wall times at even ranks, sorted, and their CPU time in all."""
-        n = min(count, len(sketch))
-        if n <= 0:
-            return
-        # Sorted values in a row would look like a rise.
-        order = np.random.default_rng(first).permutation(len(sketch))[:n]
-        part = np.arange(n) / n
-        start = (start_ns + part * (end_ns - start_ns)).astype(np.int64)
-        self.add(first + part * count, start, sketch[order], np.full(n, cpu / count))
-
-    def stretch(self) -> Stretch:
-        """What is kept of the whole run."""
-        return self._join()
-
-    def tail(self) -> Stretch:
-        """The last seconds in more detail than `stretch` has after a long run."""
-        return Stretch(*self._tail.last(_TAIL))
-
-    def _join(self) -> Stretch:
-        if len(self._kept) != 1:
-            self._kept = [_concatenate(self._kept)]
-        return self._kept[0]
-
-
-def _concatenate(parts: Sequence[Stretch]) -> Stretch:
-    none = Stretch(np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
-    parts = [none, *parts]
-    return Stretch(
-        np.concatenate([p.index for p in parts]),
-        np.concatenate([p.start for p in parts]),
-        np.concatenate([p.wall for p in parts]),
-        np.concatenate([p.cpu for p in parts]),
-    )
-
-
-def _scrambled(number: Ints, below: int) -> Ints:
-    """A fixed number from 0 to `below` for each number, without rhythm (Knuth's multiplicative hash)."""
-    picked: Ints = ((number * 2654435761) >> 16) % below
-    return picked
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import Literal
 
 import numpy as np
 
+from .blocks import Floats
 from .effect import Effect, Ratio
-from .series import Floats
 from .trend import Trend, describe, describe_leak
 from .view import View
 
