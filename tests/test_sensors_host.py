@@ -22,7 +22,7 @@ from tfslowtop.sensors.host import (
     HostSensor,
     ProcessReading,
 )
-from tfslowtop.sensors.procfs import LinuxProcess, children_of, number_after
+from tfslowtop.sensors.procfs import LinuxProcess, children_of, number_after, slurp
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 SPIN = "while True: sum(range(1000))"
@@ -215,6 +215,18 @@ def test_number_after():
     assert number_after(b"a:", text) == 1 and number_after(b"ab:", text) == 20 * 1024
     assert number_after(b"bad:", text) is None and number_after(b"b:", text) is None
     assert number_after(b"last ", text) == 3 and number_after(b"a:", None) is None
+
+
+@linux
+def test_a_long_list_is_read_to_its_end():
+    """/proc/self/maps of a process with numpy in it is longer than the page that one read gives."""
+    with running(f"import numpy\n{SLEEP}") as process:
+        path = f"/proc/{process.pid}/maps"
+        deadline = time.monotonic() + 20
+        while len(Path(path).read_bytes()) < 10_000 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        whole, one = slurp(path, whole=True), slurp(path)
+    assert whole and one and len(whole) > 10_000 > len(one)
 
 
 @linux

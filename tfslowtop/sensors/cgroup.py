@@ -229,7 +229,7 @@ def _number(data: bytes | None) -> float | None:
 
 
 def _text(path: str) -> str:
-    return (slurp(path) or b"").decode(errors="replace")
+    return (slurp(path, whole=True) or b"").decode(errors="replace")
 
 
 def _unescape(path: str) -> str:
