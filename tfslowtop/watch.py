@@ -24,6 +24,9 @@ class Lens:
 
     columns: int = 60
     column_seconds: float = 0.5
+    detail: str = ""
+    """The quantity whose distribution is wanted, if any: only a detail screen pays for it."""
+    bars: int = 40
 
 
 class Run:
@@ -70,7 +73,8 @@ class Run:
 
     def show(self) -> None:
         lens = self._lens
-        self._on_view(self.session.view(time.perf_counter_ns(), lens.columns, lens.column_seconds))
+        now = time.perf_counter_ns()
+        self._on_view(self.session.view(now, lens.columns, lens.column_seconds, lens.detail, lens.bars))
 
     def _watch_machine(self) -> None:
         pid = self.source.pid

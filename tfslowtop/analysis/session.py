@@ -21,7 +21,7 @@ from .effect import before_after
 from .series import Curve, Series
 from .trend import Trend, describe, describe_leak, slope, trend
 from .verdict import pauses
-from .view import Mark, PanelView, Segment, View
+from .view import Distribution, Mark, PanelView, Segment, View
 
 #: How the name of a gauge in bytes ends; all others are counts.
 _BYTES = ("rss", "memory")
@@ -238,8 +238,11 @@ class Session:
 
     # A view out
 
-    def view(self, now: int, columns: int, column_seconds: float) -> View:
-        """The last `columns * column_seconds` seconds, and the numbers as of `now`."""
+    def view(self, now: int, columns: int, column_seconds: float, detail: str = "", bars: int = 40) -> View:
+        """The last `columns * column_seconds` seconds, and the numbers as of `now`.
+
+        `detail` names a quantity whose distribution is wanted, too, in at most `bars` bars.
+        """
         if now - self._thought >= _THINK_EVERY or self.ended:
             self._thought = now
             self._think(now)
@@ -272,7 +275,19 @@ class Session:
             notes=tuple(self._notes),
             failure=self.failure,
             ended=self.ended,
+            output=self.output,
+            distribution=self._distribution(detail, bars) if detail else None,
         )
+
+    def _distribution(self, name: str, bars: int) -> Distribution | None:
+        gauge = self._gauges.get(name)
+        series = self.latency if name == "latency" else gauge.series if gauge else None
+        if series is None:  # a running count has no spread
+            return None
+        unit = "s" if name == "latency" else _unit(name)
+        histogram = series.histogram(bars)
+        count = round(float(histogram.counts.sum()) + histogram.zeros)
+        return Distribution(name, unit, histogram, count, *map(series.quantile, (0.5, 0.95, 0.99)))
 
     def _think(self, now: int) -> None:
         segment = self._segments[-1]
@@ -332,7 +347,7 @@ class Session:
         return f"{newest.function}: {newest.number} traces"
 
     def _gauge_panel(self, name: str, gauge: _Gauge, window: tuple[int, int, int]) -> PanelView:
-        unit = "B" if name.endswith(_BYTES) else ""
+        unit = _unit(name)
         say: Callable[[Trend], str] = describe_leak if unit == "B" else describe
         return PanelView(
             name=name,
@@ -344,6 +359,10 @@ class Session:
             trend=gauge.trend,
             words=say(gauge.trend) if gauge.trend else "",
         )
+
+
+def _unit(name: str) -> str:
+    return "B" if name.endswith(_BYTES) else ""
 
 
 def _held(curve: Curve, count: int, since: int) -> Curve:

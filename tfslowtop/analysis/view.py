@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..agent.events import Ended, Failed, Trace
 from .effect import Effect
-from .series import Curve
+from .series import Curve, Histogram
 from .trend import Trend
 
 
@@ -24,6 +24,19 @@ class PanelView:
     trend: Trend | None
     words: str
     """The verdict: `rising +3.1 %/100 it`, `flat`, `+0.4 MB/it leak`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How one quantity is spread: latency since the last toggle, a gauge since the beginning."""
+
+    name: str
+    unit: str
+    histogram: Histogram
+    count: int
+    p50: float
+    p95: float
+    p99: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,10 @@ class View:
     notes: tuple[str, ...]
     failure: Failed | None
     ended: Ended | None
+    output: str = ""
+    """The end of what the target wrote itself."""
+    distribution: Distribution | None = None
+    """Of the one quantity that was asked for."""
 
     @property
     def marks(self) -> tuple[Mark, ...]:
