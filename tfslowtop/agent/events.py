@@ -239,10 +239,38 @@ class Stop:
     """Command: finish the iteration and end."""
 
 
+@dataclass(frozen=True, slots=True)
+class ChooseStep:
+    """Command: this stream is the step; -1 for the automatic choice."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """Command: take the hooks off and let the program run on alone."""
+
+
 Event = Union[
-    Hello, About, Phase, Stream, Samples, Folded, Trace, Gauge, Toggled, Block, Failed, Lost, Note, Output, Ended
+    Hello,
+    About,
+    Phase,
+    Stream,
+    Samples,
+    Folded,
+    Trace,
+    Gauge,
+    Tally,
+    Step,
+    Toggled,
+    Block,
+    Failed,
+    Lost,
+    Note,
+    Output,
+    Ended,
 ]
-Command = Union[SetFixes, SetParams, Compare, Stop]
+Command = Union[SetFixes, SetParams, Compare, Stop, ChooseStep, Detach]
 Message = Union[Event, Command]
 
-COMMANDS = (SetFixes, SetParams, Compare, Stop)
+COMMANDS = (SetFixes, SetParams, Compare, Stop, ChooseStep, Detach)

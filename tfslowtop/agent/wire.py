@@ -51,6 +51,10 @@ _KINDS: tuple[type, ...] = (
     events.Block,
     events.SetParams,
     events.Compare,
+    events.Tally,
+    events.Step,
+    events.ChooseStep,
+    events.Detach,
 )
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in _KINDS}
