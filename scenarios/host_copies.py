@@ -15,7 +15,7 @@ SCENARIO = Scenario(
     mechanism=(
         "A NumPy array that is turned into a tensor in the loop is copied each time, and a float64 one is "
         "cast to float32 as well. "
-        "The price depends on the size alone and is the same at every iteration. "
+        "The price is the same at every iteration: it does not get worse. "
         "The copy over the bus and the memory of a GPU need a GPU: neither was measured here."
     ),
     params=(Param("size", 2_000_000, "numbers in the array", minimum=1, gpu=50_000_000),),
