@@ -85,7 +85,7 @@ class Kernel:
         """Called from the agent's thread; takes effect before the next iteration."""
         if isinstance(command, Stop):
             self._stopping = True
-        else:
+        elif isinstance(command, (SetFixes, SetParams, Compare)):
             self._order = command
 
     def stop(self) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual import on, work
-from textual.app import App
 from textual.binding import Binding
 
 from ..agent.events import Compare, SetFixes
@@ -20,12 +19,14 @@ from ..sources.child import ChildSource
 from ..sources.inprocess import InProcessSource
 from ..sources.source import Source, SourceError
 from ..watch import Lens, Run
+from .demo import scenes
 from .messages import Broken, Updated
 from .screens.live import LiveScreen
 from .screens.main import MainScreen
 from .state import state
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
+from .windows import CHANGING, WINDOW_KEYS, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,15 @@ class Options:
     in_process: bool = False
     ascii: bool = False
     params: dict[str, str] = field(default_factory=dict)
+    readonly: bool = False
+    """A shared screen: keys that change the run are off."""
+    demo: Sequence[str] | None = None
+    """Plays a tour of these scenarios, or of the usual ones if there are none."""
     source: Callable[[Entry], Source] | None = None
     """Tests watch a source of their own."""
 
 
-class TfslowtopApp(App[None]):
+class TfslowtopApp(Windows):
     TITLE = "tfslowtop"
     CSS_PATH = Path("app.tcss")
     BINDINGS = [
@@ -53,6 +58,7 @@ class TfslowtopApp(App[None]):
         Binding("0", "all_off", "All off"),
         Binding("x", "compare", "A/B"),
         Binding("b", "baseline", "Baseline"),
+        *WINDOW_KEYS,
         Binding("slash", "search", "Scenarios", key_display="/"),
         Binding("escape", "leave", "Back", show=False),
         Binding("plus,equals_sign", "zoom(-1)", "Zoom in", show=False, key_display="+"),
@@ -69,6 +75,8 @@ class TfslowtopApp(App[None]):
         super().__init__()
         self._options = options
         self._main = MainScreen(options.entries, ascii=options.ascii)
+        self._ascii, self._readonly = options.ascii, options.readonly
+        self._params = {options.start.id: options.params} if options.start else {}
         self._entry: Entry | None = options.start
         self._lens = Lens()
         self._run: Run | None = None
@@ -90,7 +98,9 @@ class TfslowtopApp(App[None]):
         if first is not None:
             self._main.catalogue.select(first.id)
             self._look_at(first)
-        if self._options.start is not None:
+        if self._options.demo is not None:
+            self.begin_tour(scenes(entries, self._options.demo))
+        elif self._options.start is not None:
             self.start(self._options.start)
 
     # Running
@@ -116,7 +126,7 @@ class TfslowtopApp(App[None]):
         self.post_message(message)
 
     def _source(self, entry: Entry, fixes: tuple[str, ...]) -> Source:
-        params = self._options.params if entry is self._entry else {}
+        params = self._params.get(entry.id, {})
         if self._options.in_process:
             return InProcessSource(entry.path, params=params, fixes=fixes)
         env = entry.scenario.env if entry.scenario else {}
@@ -136,7 +146,6 @@ class TfslowtopApp(App[None]):
         if self._run is not None:
             self._run.stop()
             self._run = None
-            self._main.catalogue.mark_running("")
 
     def on_unmount(self) -> None:
         self.end_run()
@@ -153,10 +162,12 @@ class TfslowtopApp(App[None]):
             return
         view, run = self._view, self._run
         if run is not None and view is not None and not self._paused:
-            self._lens.columns = max(self._main.columns, self.LEAST_COLUMNS)
             words = self._state(run, view)
-            if isinstance(self.screen, LiveScreen):
-                self.screen.show_view(view, self._entry, words)
+            live = self.screen if isinstance(self.screen, LiveScreen) else None
+            self._lens.columns = max((live or self._main).columns, self.LEAST_COLUMNS)
+            self._lens.detail, self._lens.bars = (live.detail, live.bars) if live else ("", 40)
+            if live is not None:
+                live.show_view(view, self._entry, words)
             elif self.screen is self._main:
                 self._main.show(view, self._entry, self._wanted, run.gpu_reason)
         if run is not None:
@@ -175,12 +186,16 @@ class TfslowtopApp(App[None]):
         self._own_cpu = 100 * (cpu - self._cpu[0]) / max(1e-3, now - self._cpu[1])
         self._cpu = (cpu, now)
         self._show()
+        self._play()
 
     @on(Updated)
     def _updated(self, event: Updated) -> None:
         if event.run == self._number:
-            self._view = event.view
+            first, self._view = self._view is None, event.view
+            if first:
+                self.refresh_bindings()
             self._show()
+            self._play()
 
     @on(Broken)
     def _broken(self, event: Broken) -> None:
@@ -190,19 +205,24 @@ class TfslowtopApp(App[None]):
 
     @on(Catalogue.Chosen)
     def _chosen(self, event: Catalogue.Chosen) -> None:
-        if event.run:
+        if event.run and not self._readonly:
             self.start(event.entry)
         elif self._run is None:
             self._look_at(event.entry)
 
     @on(Fixes.Toggle)
     def _toggle(self, event: Fixes.Toggle) -> None:
-        self._want(tuple(set(self._wanted) ^ {event.id}))
+        if not self._readonly:
+            self._want(tuple(set(self._wanted) ^ {event.id}))
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         running = self._run is not None
+        if self._readonly and action in CHANGING:
+            return False
+        if action in ("code", "parameters", "output", "big"):
+            return self.can_open(action)
         if action == "fix":
             fixes = self._entry.scenario.fixes if self._entry and self._entry.scenario else ()
             return running and isinstance(parameters[0], int) and parameters[0] <= len(fixes)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from rich.text import Text
+
 #: Said where there is no value.
 NOTHING = "–"
 
@@ -49,3 +51,8 @@ def duration(seconds: float) -> str:
 def plain(text: str) -> str:
     """The same in 7-bit characters, for `--ascii`."""
     return text.translate(_ASCII).encode("ascii", "replace").decode()
+
+
+def plain_text(text: Text) -> Text:
+    """The same for a styled line; cut without an ellipsis, which is not 7-bit."""
+    return Text(plain(text.plain), no_wrap=text.no_wrap, overflow="crop" if text.no_wrap else None)

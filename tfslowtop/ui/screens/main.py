@@ -18,7 +18,7 @@ from ...analysis.verdict import live
 from ...analysis.view import View
 from ...catalogue import Entry
 from ...scenario import Scenario, ScenarioError
-from ..format import plain
+from ..format import plain_text
 from ..state import status
 from ..widgets.card import Card
 from ..widgets.catalogue import Catalogue
@@ -37,7 +37,7 @@ class MainScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (22, "-middle"), (32, "-tall")]
 
     def __init__(self, entries: Sequence[Entry], *, ascii: bool) -> None:
-        super().__init__()
+        super().__init__(classes="-ascii" if ascii else None)
         self._ascii = ascii
         self._entries = entries
         self._headline = Static(id="headline", markup=False)
@@ -45,7 +45,7 @@ class MainScreen(Screen[None]):
         self._trouble = Static(id="trouble", markup=False)
         self._panels = {name: Panel(name, ascii=ascii) for name in FIXED}
         self._extra: dict[str, Panel] = {}
-        self.catalogue = Catalogue(entries)
+        self.catalogue = Catalogue(entries, ascii=ascii)
         self.card = Card(ascii=ascii)
         self.fixes = Fixes(ascii=ascii)
         self._texts: dict[Static, str] = {}
@@ -158,7 +158,7 @@ class MainScreen(Screen[None]):
     def _say(self, widget: Static, text: Text) -> None:
         """Writes a text, if it is not the one that stands there."""
         if self._ascii:
-            text = Text(plain(text.plain), no_wrap=bool(text.no_wrap), overflow=text.overflow)
+            text = plain_text(text)
         if self._texts.get(widget) != text.plain:
             self._texts[widget] = text.plain
             widget.update(text)

@@ -6,7 +6,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from ...catalogue import Entry
-from ..format import plain
+from ..format import plain_text
 
 
 class Card(Static):
@@ -33,4 +33,4 @@ class Card(Static):
             text.append(scenario.mechanism)
         if text.plain != self._shown:
             self._shown = text.plain
-            self.update(Text(plain(text.plain)) if self._ascii else text)
+            self.update(plain_text(text) if self._ascii else text)

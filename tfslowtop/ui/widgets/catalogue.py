@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -33,8 +34,9 @@ class Catalogue(Vertical):
             self.entry = entry
             self.run = run
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], *, ascii: bool = False) -> None:
         super().__init__(id="catalogue")
+        self._cut: Literal["crop", "ellipsis"] = "crop" if ascii else "ellipsis"
         self._entries = {entry.id: entry for entry in entries}
         self._on = ""
 
@@ -67,7 +69,7 @@ class Catalogue(Vertical):
                     self.list.replace_option_prompt_at_index(index, self._prompt(self._entries[option.id]))
 
     def _prompt(self, entry: Entry) -> Text:
-        text = Text("> " if entry.id == self._on else "  ", no_wrap=True, overflow="ellipsis")
+        text = Text("> " if entry.id == self._on else "  ", no_wrap=True, overflow=self._cut)
         text.append(entry.title, "bold" if entry.id == self._on else "")
         return text
 

@@ -10,7 +10,7 @@ from textual.widgets.option_list import Option
 from ...analysis.effect import sentence
 from ...analysis.view import Mark
 from ...scenario import Fix
-from ..format import plain
+from ..format import plain_text
 
 
 class Fixes(OptionList):
@@ -41,7 +41,7 @@ class Fixes(OptionList):
         lines = [self._line(n, fix, active, wanted, effects.get(fix.id)) for n, fix in enumerate(self._fixes)]
         for n, line in enumerate(lines):
             if n >= len(self._texts) or line.plain != self._texts[n]:
-                self.replace_option_prompt_at_index(n, Text(plain(line.plain)) if self._ascii else line)
+                self.replace_option_prompt_at_index(n, plain_text(line) if self._ascii else line)
         self._texts = [line.plain for line in lines]
 
     @staticmethod

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from ...analysis.view import Mark, PanelView
-from ..format import plain, quantity
+from ..format import plain_text, quantity
 from .chart import Curve
 from .curve import CurveData
 
@@ -87,7 +87,7 @@ class Panel(Vertical, can_focus=True):
             text.append(verdict, "bold" if direction in ("rising", "falling") else "")
         self._line.set_class(direction == "rising", "-rising")
         self._line.set_class(direction == "falling", "-falling")
-        self._line.update(Text(plain(text.plain)) if self._ascii else text)
+        self._line.update(plain_text(text) if self._ascii else text)
 
     def clear(self) -> None:
         """As if nothing had been measured."""

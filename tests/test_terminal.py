@@ -1,0 +1,130 @@
+"""The app in a real terminal with real TensorFlow in its child."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+
+import psutil
+import pytest
+from terminal import Terminal
+
+APP = [sys.executable, "-m", "tfslowtop.cli"]
+
+pytestmark = pytest.mark.terminal
+
+
+@pytest.fixture
+def open_app():
+    opened = []
+
+    def start(*arguments: str, **kwargs) -> Terminal:
+        terminal = Terminal([*APP, *arguments], **kwargs)
+        opened.append(terminal)
+        return terminal
+
+    yield start
+    for terminal in opened:
+        terminal.close()
+
+
+def child_of(terminal: Terminal) -> psutil.Process:
+    (child,) = psutil.Process(terminal.process.pid).children()
+    return child
+
+
+@pytest.mark.tensorflow
+def test_a_growing_graph_flattens_in_front_of_you(open_app):
+    terminal = open_app("graph_growth")
+    terminal.wait_for(r"importing TensorFlow", 30)
+    terminal.wait_for(r"rising \+[\d.]+ %/100 it", 120)
+    terminal.press("1")
+    terminal.wait_for(r"1 \[x\]")
+    terminal.press("2")
+    text = terminal.wait_for(r"2 \[x\].*\n.*on: ×[\d.]+ faster \(95 % CI [\d.]+–[\d.]+\)", 60)
+    assert "│" in text
+    terminal.wait_for(r"latency per iteration .*= flat", 60)
+    assert re.search(r"TensorFlow 2\.\d+\.\d+ on CPU:0", terminal.text)
+    terminal.press("q")
+    assert terminal.process.wait(10) == 0
+
+
+SLEEPER = "import time\ndef setup(p): pass\ndef iteration(s, fixes, i): time.sleep(0.005)\n"
+
+
+def test_the_app_survives_what_happens_to_its_child(open_app, scenario_file):
+    terminal = open_app(str(scenario_file(SLEEPER)), width=80, height=24)
+    terminal.wait_for(r"running · ")
+    os.kill(child_of(terminal).pid, signal.SIGSTOP)
+    terminal.wait_for(r"stopped \(SIGSTOP\)")
+    os.kill(child_of(terminal).pid, signal.SIGCONT)
+    terminal.wait_for(r"running · ")
+    os.kill(child_of(terminal).pid, signal.SIGKILL)
+    terminal.wait_for(r"killed by SIGKILL")
+    terminal.press("r")
+    terminal.wait_for(r"running · ")
+    terminal.press("q")
+    assert terminal.process.wait(10) == 0
+    terminal.read(0.2)
+
+
+def test_a_broken_scenario_shows_its_traceback_and_can_be_mended(open_app, scenario_file):
+    path = scenario_file(
+        "import time\ndef setup(p): pass\n"
+        "def iteration(s, fixes, i):\n    time.sleep(0.005)\n    if i == 57: raise ValueError('oh no')\n"
+    )
+    terminal = open_app(str(path))
+    text = terminal.wait_for("ValueError: oh no")
+    assert re.search(r"mine\.py:7", text) and "failed in iteration 57" in text
+    path.write_text("def broken(:\n")
+    terminal.press("r")
+    terminal.wait_for("syntax error")
+    path.write_text(scenario_file(SLEEPER).read_text())
+    terminal.press("r")
+    terminal.wait_for(r"running · ")
+
+
+def test_every_size_works_and_too_small_says_so(open_app, scenario_file):
+    terminal = open_app(str(scenario_file(SLEEPER, "fixes=(Fix('a', 'mend it'),)")), width=200, height=50)
+    terminal.wait_for(r"running · ")
+    for width, height in [(120, 40), (80, 24), (60, 16)]:
+        terminal.resize(width, height)
+        terminal.wait_for(
+            lambda text: all(
+                part in text for part in ("latency", "host memory", "retraces", "mend it", "q Quit")
+            )
+        )
+    terminal.resize(40, 10)
+    terminal.wait_for(r"needs 60x16")
+    terminal.resize(120, 40)
+    terminal.wait_for("latency per iteration")
+
+
+def test_when_the_terminal_goes_away_so_does_everything(open_app, scenario_file):
+    terminal = open_app(str(scenario_file(SLEEPER)))
+    terminal.wait_for(r"running · ")
+    child = child_of(terminal)
+    terminal.hang_up()
+    os.kill(terminal.process.pid, signal.SIGHUP)  # as the kernel does for the session leader's terminal
+    terminal.process.wait(15)
+    child.wait(15)
+
+
+def test_seven_bits_are_enough(open_app, scenario_file):
+    terminal = open_app("--ascii", str(scenario_file(SLEEPER, "fixes=(Fix('a', 'mend it'),)")))
+    terminal.wait_for(r"running \| ")
+    terminal.press("1")
+    text = terminal.wait_for(r"1 \[x\] mend it")
+    assert text.isascii(), "".join(sorted({c for c in text if ord(c) > 127}))
+
+
+def test_no_colour_is_no_colour(open_app, scenario_file):
+    terminal = open_app(str(scenario_file(SLEEPER)), env={"NO_COLOR": "1"})
+    terminal.wait_for(r"running · ")
+    time.sleep(0.5)
+    terminal.read(0.5)
+    colours = {cell.fg for row in terminal.screen.buffer.values() for cell in row.values()}
+    assert all(c == "default" or (len(c) == 6 and c[0:2] == c[2:4] == c[4:6]) for c in colours), colours
