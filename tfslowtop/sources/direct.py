@@ -41,6 +41,7 @@ class DirectScript(Loop):
                 cwd=command.cwd,
                 stdin=stdin,
                 stdout=2 if stdout_to_stderr else None,
+                close_fds=False,  # what the shell opened is the script's; ours close themselves
             )
         except OSError as error:
             self._listener.close()

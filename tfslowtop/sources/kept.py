@@ -27,6 +27,10 @@ _ROOT = str(Path(__file__).resolve().parents[2])
 _BOOTSTRAP = "import sys; sys.path.append(sys.argv.pop(1)); from tfslowtop.sources.keeper import main; main()"
 
 
+#: Seconds for a script that was killed to be gone, and for its keeper to say so.
+_LAST_WORDS = 3.0
+
+
 class _KeeperConnection(Connection):
     def control(self, frame: bytes) -> None:
         self._outgoing += frame
@@ -124,11 +128,14 @@ class KeptScript(Loop):
     def _leave(self) -> None:
         if self.asked_to_stop and not self._ended:
             self._deliver_signal(signal.SIGKILL)
+            deadline = time.monotonic() + _LAST_WORDS
+            while not self._ended and time.monotonic() < deadline:
+                self.events(0.1)  # the keeper goes when it has told the end
         self._hang_up()
         if self._keeper is not None:
             try:
                 # The end was told, so it is about to go; else it stays with the script.
-                self._keeper.wait(2.0 if self._ended or self.asked_to_stop else 0)
+                self._keeper.wait(2.0 if self._ended else 0)
             except subprocess.TimeoutExpired:
                 self._keeper.returncode = 0
 

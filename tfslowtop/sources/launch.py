@@ -114,11 +114,10 @@ def misplaced_options(argv: Sequence[str], ours: Collection[str] = OPTIONS) -> s
     misplaced = [word for word in dict.fromkeys(after) if word in ours]
     if not misplaced:
         return None
-    goes, they = ("goes", "it is") if len(misplaced) == 1 else ("go", "they are")
+    goes, they, them = ("goes", "it is", "it") if len(misplaced) == 1 else ("go", "they are", "them")
     program = target.name if target.kind in ("file", "module") else "the program"
-    return (
-        f"{' and '.join(misplaced)} {goes} to {program}. If {they} meant for tfslowtop, write --attach after."
-    )
+    names = " and ".join(misplaced)
+    return f"{names} {goes} to {program}. If {they} meant for tfslowtop, write {them} before --attach."
 
 
 def prepare(
@@ -167,7 +166,7 @@ def _readable(name: str, directory: Path) -> Path | None:
                 return None
             raise SourceError(f"{name} is a directory without a __main__.py; name the script in it.")
         if not path.exists():
-            raise SourceError(f"{name} does not exist{_suggestion(path)}.")
+            raise SourceError(f"{name} does not exist{_suggestion(path)}")
         if not path.is_file():
             return None  # a pipe: reading it would take it from Python
         data = path.read_bytes()
@@ -183,7 +182,7 @@ def _readable(name: str, directory: Path) -> Path | None:
 def _suggestion(path: Path) -> str:
     if not path.suffix and path.with_suffix(".py").is_file():
         return f"; did you mean {path.name}.py?"
-    return ""
+    return "."
 
 
 def _own_check(path: Path) -> str:

@@ -81,8 +81,8 @@ class Loop:
         """Lets go. A script that was not asked to stop runs on: an error of ours must not end a training."""
         if self._closed:
             return
-        self._closed = True
         self._leave()
+        self._closed = True
         self._selector.close()
         self._wake_read.close()
         self._wake_write.close()

@@ -85,7 +85,10 @@ class Session:
         os.register_at_fork(after_in_child=self._forked)
         self._watch(sock)
         # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
+        # And a signal is for the script's own threads, also when they have blocked it to wait for it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         _thread.start_new_thread(self._serve, ())
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _connect(self) -> socket.socket | None:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -112,8 +115,6 @@ class Session:
             self._attachment = _Unwatched(channel, f"{type(error).__name__}: {error}")
 
     def _serve(self) -> None:
-        # A signal is for the script's own threads, also when they have blocked it to wait for it.
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         while self._channel is not None:
             self._channel.gone.acquire()
             self._let_go()
@@ -148,16 +149,10 @@ class Session:
             self._channel.close()
 
     def _forked(self) -> None:
+        # The attachment takes its own hooks off in a child; it must still be there to do so.
         channel, self._channel = self._channel, None
-        attachment, self._attachment = self._attachment, None
-        try:
-            if channel is not None:
-                channel.forget()
-            forked = getattr(attachment, "forked", None)
-            if forked is not None:
-                forked()
-        except Exception:
-            pass  # the child is the script's, whatever happens
+        if channel is not None:
+            channel.forget()
 
 
 def _attach(channel: _Channel, step: str | None) -> Attachment:

@@ -1,0 +1,3 @@
+"""Fails to import, in two steps."""
+
+value = 1 / 0
