@@ -1,16 +1,96 @@
-"""What the screens have in common that show a run while it goes on."""
+"""What the screens have in common that open over the main one and show the run while it goes on."""
 
 from __future__ import annotations
 
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
 from textual.screen import Screen
+from textual.widgets import Footer, Static
 
 from ...analysis.view import View
 from ...catalogue import Entry
+from ..format import plain
+
+#: The smallest terminal that everything fits into.
+SMALLEST = (60, 16)
+
+
+class Page(VerticalScroll):
+    """What does not fit is a few lines down; the keys of the list work here, too."""
+
+    BINDINGS = [
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("k", "scroll_up", "Up", show=False),
+        Binding("g", "scroll_home", "To the top", show=False),
+        Binding("G", "scroll_end", "To the end", show=False),
+    ]
 
 
 class LiveScreen(Screen[None]):
     """Gets every new view while it is on top."""
 
+    BINDINGS = [Binding("escape", "close", "Back")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (30, "-tall")]
+
+    #: The quantity whose distribution it shows, and in how many bars.
+    detail = ""
+    bars = 40
+
+    def __init__(self, *, ascii: bool = False) -> None:
+        super().__init__(classes="live -ascii" if ascii else "live")
+        self.ascii = ascii
+        self._headline = Static(classes="headline", markup=False)
+        self._said: dict[Static, Text] = {}
+
+    def compose(self) -> ComposeResult:
+        yield self._headline
+        yield from self.parts()
+        yield Static(classes="too-small", markup=False)
+        yield Footer(compact=True)
+
+    def parts(self) -> ComposeResult:
+        """What stands between the headline and the footer."""
+        yield from ()
+
+    @property
+    def columns(self) -> int:
+        """How many columns of data its curve takes."""
+        return 0
+
     def show_view(self, view: View, entry: Entry, words: str) -> None:
         """`words` says what the run is doing, as the main screen's headline does."""
-        raise NotImplementedError
+
+    def on_resize(self) -> None:
+        width, height = self.app.size
+        self.query_one(".too-small", Static).update(
+            f"tfslowtop needs {SMALLEST[0]}x{SMALLEST[1]} characters.\nThis terminal has {width}x{height}."
+        )
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+    # Writing
+
+    def spell(self, text: str) -> str:
+        return plain(text) if self.ascii else text
+
+    def headline(self, title: str, words: str = "") -> None:
+        title, words = self.spell(title), self.spell(words)
+        width = self.app.size.width
+        room = max(10, width - len(words) - 4)
+        dots = self.spell("…")
+        text = Text(no_wrap=True, overflow="crop")
+        text.append(title if len(title) <= room else title[: room - len(dots)] + dots, "bold")
+        text.append(" " * max(2, width - text.cell_len - len(words) - 1) + words)
+        self.say(self._headline, text)
+
+    def say(self, widget: Static, text: Text) -> bool:
+        """Writes a text, if it is not the one that stands there."""
+        if self._said.get(widget) == text:
+            return False
+        self._said[widget] = text
+        widget.update(text)
+        return True

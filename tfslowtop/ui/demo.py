@@ -1,0 +1,123 @@
+"""The tour that `--demo` plays: start, watch it degrade, toggle the fix, wait for the effect, go on.
+
+Pure: views and the time in, orders and captions out. It goes by what is measured, with time limits, as a
+scenario may not do on this machine what it does on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..analysis.effect import sentence
+from ..analysis.view import View
+from ..catalogue import Entry
+from ..scenario import Scenario
+
+#: The most telling ones, each for another reason: a graph grows, retraces, copies, a leak, a constant price.
+DEFAULT = ("graph_growth", "retrace_python_number", "append_history", "open_sessions", "predict_in_loop")
+
+#: Seconds. Loading TensorFlow on a busy machine takes long; nobody watches it for minutes.
+LOADING = 90.0
+DEGRADE_LEAST, DEGRADE_MOST = 8.0, 20.0
+EFFECT_LEAST, EFFECT_MOST = 5.0, 25.0
+SHOW = 7.0
+
+State = Literal["start", "loading", "degrade", "effect", "show"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    fixes: tuple[str, ...]
+
+
+def scenes(entries: Sequence[Entry], ids: Sequence[str]) -> list[Entry]:
+    """The entries to play, in order: those asked for, or the default ones; what is not there is left out."""
+    known = {entry.id: entry for entry in entries if entry.scenario is not None and entry.scenario.fixes}
+    return [known[id] for id in ids or DEFAULT if id in known] or list(known.values())[:5]
+
+
+class Tour:
+    """Give it every view with `advance`; do what it orders; show its `caption`."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._scenes = list(entries)
+        self._place = 0
+        self._state: State = "start"
+        self._since = 0.0
+        self.caption = ""
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def entry(self) -> Entry:
+        return self._scenes[self._place % len(self._scenes)]
+
+    def advance(self, view: View | None, now: float) -> Start | Switch | None:
+        """`view` is None as long as what was started last has none."""
+        waited = now - self._since
+        if self._state == "start":
+            self._enter("loading", now)
+            self._say("starts", self._scenario.claim)
+            return Start(self.entry)
+        if view is not None and (view.failure is not None or view.ended is not None):
+            return self._next("it ended; the tour goes on", now)
+        if self._state == "loading":
+            if view is not None and view.phase == "running":
+                self._enter("degrade", now)
+                self._say("watch", self._scenario.claim)
+            elif waited > LOADING:
+                return self._next("it takes too long to start here", now)
+        elif view is not None and self._state == "degrade":
+            return self._degrade(view, waited, now)
+        elif view is not None and self._state == "effect":
+            self._effect(view, waited, now)
+        elif self._state == "show" and waited > SHOW:
+            return self._next("", now)
+        return None
+
+    @property
+    def _scenario(self) -> Scenario:
+        assert self.entry.scenario is not None
+        return self.entry.scenario
+
+    def _degrade(self, view: View, waited: float, now: float) -> Start | Switch | None:
+        panel = view.panel("latency")
+        direction = panel.trend.direction if panel and panel.trend else "unclear"
+        settled = waited > DEGRADE_LEAST and direction != "unclear"
+        if not settled and waited < DEGRADE_MOST:
+            return None
+        self._enter("effect", now)
+        titles = [fix.title for fix in self._scenario.fixes if fix.id in self._scenario.cured_by]
+        self._say("now the fix", "; ".join(titles))
+        return Switch(tuple(dict.fromkeys((*self._scenario.base, *self._scenario.cured_by))))
+
+    def _effect(self, view: View, waited: float, now: float) -> None:
+        effect = view.marks[-1].effect if view.marks else None
+        if effect is not None and waited > EFFECT_LEAST:
+            self._say("measured", sentence(effect))
+            self._enter("show", now)
+        elif waited > EFFECT_MOST:
+            self._say("measured", "no effect could be shown in time on this machine")
+            self._enter("show", now)
+
+    def _next(self, why: str, now: float) -> Start | Switch | None:
+        self._place += 1
+        self._enter("start", now)
+        self._say("next", why)
+        return None
+
+    def _enter(self, state: State, now: float) -> None:
+        self._state, self._since = state, now
+
+    def _say(self, what: str, words: str) -> None:
+        place = f"{self._place % len(self._scenes) + 1}/{len(self._scenes)}"
+        self.caption = f"{place} {what}: {words}" if words else f"{place} {what}"

@@ -1,0 +1,198 @@
+"""One quantity in full: a large chart, its distribution, what every toggle did, and the traces."""
+
+from __future__ import annotations
+
+import time
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.widgets import Static
+
+from ...analysis.effect import Effect
+from ...analysis.trend import Trend, describe_leak, describe_slope
+from ...analysis.view import Distribution, Mark, PanelView, View
+from ...catalogue import Entry
+from ...scenario import Scenario
+from ..format import NOTHING, duration, plain, quantity
+from ..widgets.chart import Chart, XAxis
+from ..widgets.curve import CurveData, Mode
+from ..widgets.histogram import Histogram
+from ..widgets.panel import title
+from .live import LiveScreen, Page
+
+SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
+ASCII_SIGNS = {"rising": "^", "falling": "v", "flat": "=", "unclear": "?"}
+#: Traces that are listed; more are counted.
+_LISTED = 60
+#: The lists change often while something retraces; a person reads them slowly.
+_LISTS_EVERY = 1.0
+
+
+class DetailScreen(LiveScreen):
+    def __init__(self, quantity: str, *, ascii: bool = False) -> None:
+        super().__init__(ascii=ascii)
+        self.detail = quantity
+        mode: Mode = "ascii" if ascii else "block"
+        self._unit = "s" if quantity == "latency" else ""
+        self._numbers = Static(classes="numbers", markup=False)
+        self._chart = Chart(mode=mode, outliers=2, formatter=self._formatted, id="detail-chart")
+        self._spread_line = Static(classes="part", markup=False)
+        self._histogram = Histogram(mode=mode, id="detail-histogram")
+        self._toggles = Static(classes="part", markup=False)
+        self._traces = Static(classes="part", markup=False)
+        self._listed = 0.0
+
+    def parts(self) -> ComposeResult:
+        yield self._numbers
+        with Page(id="detail-page"):
+            yield self._chart
+            with Container(id="detail-lower"):
+                with Container(id="detail-spread"):
+                    yield self._spread_line
+                    yield self._histogram
+                yield self._toggles
+            yield self._traces
+
+    @property
+    def columns(self) -> int:
+        return self._chart.columns
+
+    def _formatted(self, value: float) -> str:
+        return self.spell(quantity(value, self._unit))
+
+    def show_view(self, view: View, entry: Entry, words: str) -> None:
+        panel = view.panel(self.detail)
+        self.headline(f"{title(self.detail)} · {entry.title}", words)
+        if panel is None:
+            return
+        now = time.monotonic()
+        self._unit = panel.unit
+        self.bars = max(10, self._histogram.columns // 2)
+        self.say(self._numbers, numbers(panel, ascii=self.ascii))
+        show_curve(self._chart, panel, view.marks, entry.scenario, now)
+        self._histogram.show(view.distribution, now)
+        self._histogram.display = view.distribution is not None
+        self.say(self._spread_line, self._spread(view.distribution))
+        if now - self._listed >= _LISTS_EVERY:
+            self._listed = now
+            self.say(self._toggles, self._table(view, entry.scenario))
+            self.say(self._traces, self._trace_list(view))
+
+    def _spread(self, spread: Distribution | None) -> Text:
+        text = Text("Distribution", "bold")
+        if spread is None:
+            return text.append("  none: this is a running count", "not bold")
+        since = "since the last toggle" if spread.name == "latency" else "since the start"
+        parts = [
+            f"{name} {quantity(value, spread.unit)}"
+            for name, value in (("p50", spread.p50), ("p95", spread.p95), ("p99", spread.p99))
+        ]
+        return text.append(self.spell(f"  {' · '.join(parts)} · {spread.count:,} values {since}"), "not bold")
+
+    def _table(self, view: View, scenario: Scenario | None) -> Text:
+        text = Text("What each toggle did", "bold")
+        toggles = [n for n, segment in enumerate(view.segments) if segment.mark.changed]
+        rows = [_row(view, n, scenario, memory=self._unit == "B") for n in toggles]
+        comparison = view.comparison
+        if comparison is not None and comparison.effect is not None:
+            state = "A/B, running" if comparison.running else "A/B"
+            rows.append((state, *_effect(comparison.effect), f"{comparison.blocks} pairs of blocks"))
+        if not rows:
+            return text.append("\nnothing was toggled yet; 1-9 toggle a fix, x compares", "not bold")
+        rows = [("fix", "before / after, 95 % interval", "slope before → after", ""), *rows]
+        if max(self.app.size.width // (2 if self.has_class("-wide") else 1), 0) < 70:
+            # Too narrow for columns: one toggle, two lines.
+            for name, ratio, slopes, rest in rows[1:]:
+                text.append(self.spell(f"\n{name}  {ratio}\n    {slopes}  {rest}".rstrip()), "not bold")
+            return text
+        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        for row in rows:
+            line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            text.append("\n" + self.spell(line), "not bold" if row is not rows[0] else "not bold underline")
+        return text
+
+    def _trace_list(self, view: View) -> Text:
+        text = Text("Traces", "bold")
+        if not view.traces:
+            return text.append("  none: no tf.function was traced", "not bold")
+        spent = quantity(view.trace_seconds, "s")
+        text.append(self.spell(f"  {view.traces:,}, {spent} in all; the newest first"), "not bold")
+        for trace in reversed(view.last_traces[-_LISTED:]):
+            place = f"{trace.file.rsplit('/', 1)[-1]}:{trace.line}"
+            line = f"\n{trace.function} #{trace.number}  {place}  {quantity(trace.wall / 1e9, 's')}"
+            text.append(self.spell(line), "not bold")
+            for reason in trace.reasons:
+                change = f": {reason.before} → {reason.after}" if reason.before or reason.after else ""
+                argument = f"{reason.argument}: " if reason.argument else ""
+                text.append(self.spell(f"\n    {argument}{reason.cause}{change}"), "not bold italic")
+        older = view.traces - min(view.traces, _LISTED, len(view.last_traces))
+        return text.append(self.spell(f"\n… and {older:,} older ones") if older else "", "not bold")
+
+
+def numbers(panel: PanelView, *, ascii: bool) -> Text:
+    """The verdict first, as it is what people look for; then the numbers behind it."""
+    text = Text(no_wrap=True, overflow="ellipsis")
+    trend = panel.trend
+    sign = (ASCII_SIGNS if ascii else SIGNS).get(trend.direction if trend else "", "")
+    parts = [f"now {quantity(panel.now, panel.unit)}"]
+    if panel.median == panel.median:  # not NaN
+        parts += [
+            f"median {quantity(panel.median, panel.unit)}",
+            f"p95 {quantity(panel.p95, panel.unit)}",
+        ]
+    why = f" ({trend.why})" if trend and trend.why and trend.direction == "unclear" else ""
+    words = f"{sign} {panel.words}{why}".strip()
+    line = " · ".join(parts) + (f"  {words}" if words else "")
+    return text.append(plain(line) if ascii else line)
+
+
+def show_curve(
+    chart: Chart, panel: PanelView, marks: tuple[Mark, ...], scenario: Scenario | None, now: float
+) -> None:
+    """The curve over seconds ago, with a mark and the number of the fix wherever one was toggled."""
+    curve = panel.curve
+    places = [((mark.at - curve.start_ns) // curve.width_ns, mark) for mark in marks]
+    seen = [(column, mark) for column, mark in places if 0 <= column < len(curve.mid)]
+    data = CurveData(
+        curve.lo,
+        curve.mid,
+        curve.hi,
+        tuple(column for column, _ in seen),
+        None,
+        tuple(mark_label(mark, scenario) for _, mark in seen),
+    )
+    span = len(curve.mid) * curve.width_ns / 1e9
+    axis = XAxis(-span, 0.0, lambda value: f"-{duration(-value)}" if value < -0.5 else "now")
+    chart.update(data, now, x_axis=axis)
+
+
+def mark_label(mark: Mark, scenario: Scenario | None) -> str:
+    """`+1 -2`: fix 1 went on, fix 2 off."""
+    order = [fix.id for fix in scenario.fixes] if scenario else []
+    return " ".join(
+        f"{'+' if id in mark.fixes else '-'}{order.index(id) + 1 if id in order else id}"
+        for id in sorted(mark.changed, key=lambda id: order.index(id) if id in order else 99)
+    )
+
+
+def _row(view: View, n: int, scenario: Scenario | None, *, memory: bool) -> tuple[str, str, str, str]:
+    segment = view.segments[n]
+    mark = segment.mark
+    name = f"{mark_label(mark, scenario)} at iteration {mark.iteration:,}"
+    if memory:
+        before = view.segments[n - 1].memory if n else None
+        return name, NOTHING, f"{_leak(before)} → {_leak(segment.memory)}", "memory"
+    if mark.effect is None:
+        return name, "measuring …", "", ""
+    return name, *_effect(mark.effect), mark.effect.verdict
+
+
+def _leak(trend: Trend | None) -> str:
+    return describe_leak(trend) if trend else NOTHING
+
+
+def _effect(effect: Effect) -> tuple[str, str]:
+    places = 2 if effect.ratio < 2 else 1 if effect.ratio < 100 else 0
+    ratio = f"×{effect.ratio:.{places}f} ({effect.low:.{places}f}–{effect.high:.{places}f})"
+    return ratio, f"{describe_slope(effect.before)} → {describe_slope(effect.after)}"

@@ -1,0 +1,144 @@
+"""One panel over the whole screen, for a talk: what the last row must be able to read is large."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Digits, Static
+
+from ...analysis.verdict import live
+from ...analysis.view import PanelView, View
+from ...catalogue import Entry
+from ..format import quantity
+from ..widgets.chart import Chart
+from ..widgets.curve import Mode
+from ..widgets.panel import title
+from .detail import ASCII_SIGNS, SIGNS, show_curve
+from .live import LiveScreen
+
+
+class Big(Horizontal):
+    """A number in large digits with small words beside it; one bold line where only ASCII is allowed."""
+
+    def __init__(self, *, ascii: bool, id: str) -> None:
+        super().__init__(id=id, classes="big")
+        self._ascii = ascii
+        self._digits: Digits | Static = Static(markup=False) if ascii else Digits()
+        self._words = Static(classes="big--words", markup=False)
+        self._shown = ("", "")
+
+    def compose(self) -> ComposeResult:
+        yield self._digits
+        yield self._words
+
+    def show(self, number: str, words: str) -> None:
+        if (number, words) == self._shown:
+            return
+        self._shown = (number, words)
+        if isinstance(self._digits, Digits):
+            self._digits.update(number)
+        else:
+            self._digits.update(Text(number, "bold"))
+        self._words.update(words)
+
+
+class FocusScreen(LiveScreen):
+    BINDINGS = [
+        Binding("F", "close", "Back", show=False),
+        Binding("tab,right,l", "turn(1)", "Next panel", key_display="tab"),
+        Binding("shift+tab,left,h", "turn(-1)", "Panel before", show=False),
+    ]
+
+    def __init__(self, quantity: str, *, ascii: bool = False) -> None:
+        super().__init__(ascii=ascii)
+        self._quantity = quantity
+        self._unit = ""
+        self._names: tuple[str, ...] = (quantity,)
+        self._now = Big(ascii=ascii, id="focus-now")
+        self._effect = Big(ascii=ascii, id="focus-effect")
+        self._verdict = Static(id="focus-verdict", markup=False)
+        self._chart = self._new_chart()
+        self._fixes = Static(id="focus-fixes", markup=False)
+
+    def _new_chart(self) -> Chart:
+        mode: Mode = "ascii" if self.ascii else "block"
+        return Chart(mode=mode, outliers=2, formatter=self._formatted, classes="focus-chart")
+
+    def parts(self) -> ComposeResult:
+        with Horizontal(id="focus-numbers"):
+            yield self._now
+            yield self._effect
+        yield self._verdict
+        with Vertical(id="focus-curve"):
+            yield self._chart
+        yield self._fixes
+
+    @property
+    def columns(self) -> int:
+        return self._chart.columns
+
+    def _formatted(self, value: float) -> str:
+        return self.spell(quantity(value, self._unit))
+
+    async def action_turn(self, step: int) -> None:
+        place = self._names.index(self._quantity) if self._quantity in self._names else 0
+        self._quantity = self._names[(place + step) % len(self._names)]
+        # Another quantity has another scale and gutter.
+        old, self._chart = self._chart, self._new_chart()
+        await self.query_one("#focus-curve").mount(self._chart)
+        await old.remove()
+
+    def show_view(self, view: View, entry: Entry, words: str) -> None:
+        self._names = tuple(panel.name for panel in view.panels)
+        panel = view.panel(self._quantity)
+        self.headline(entry.title, words)
+        if panel is None:
+            return
+        self._unit = panel.unit
+        number, _, unit = quantity(panel.now, panel.unit).partition(" ")
+        known = math.isfinite(panel.now)
+        self._now.show(number if known else "-", self.spell(f"{unit}\n{title(panel.name)}".strip()))
+        effect = self._last_effect(view)
+        self._effect.show(*effect)
+        self._effect.display = bool(effect[0])
+        self.say(self._verdict, self._judgement(panel, view, entry))
+        show_curve(self._chart, panel, view.marks, entry.scenario, time.monotonic())
+        self.say(self._fixes, self._fix_line(view, entry))
+
+    def _last_effect(self, view: View) -> tuple[str, str]:
+        """What the newest toggle did, while it is the newest thing."""
+        marks = view.marks
+        if not marks or marks[-1].effect is None or self._quantity != "latency":
+            return "", ""
+        effect = marks[-1].effect
+        if effect.verdict == "no difference shown":
+            return "", ""
+        ratio = effect.ratio if effect.verdict == "faster" else 1 / effect.ratio
+        number = f"x{ratio:.2f}" if ratio < 2 else f"x{ratio:.1f}" if ratio < 100 else f"x{ratio:,.0f}"
+        return number, f"{effect.verdict}\nthan before"
+
+    def _judgement(self, panel: PanelView, view: View, entry: Entry) -> Text:
+        direction = panel.trend.direction if panel.trend else ""
+        sign = (ASCII_SIGNS if self.ascii else SIGNS).get(direction, "")
+        self._verdict.set_class(direction == "rising", "-rising")
+        self._verdict.set_class(direction == "falling", "-falling")
+        words = f"{sign} {panel.words}".strip() or "measuring …"
+        if entry.scenario is not None and self._quantity == "latency":
+            found = live(view, entry.scenario.base, entry.scenario.cured_by)
+            if found.outcome not in ("measuring", "inconclusive"):
+                words += f"   {found.words}"
+        return Text(self.spell(words), "bold", no_wrap=True, overflow="ellipsis")
+
+    def _fix_line(self, view: View, entry: Entry) -> Text:
+        text = Text()
+        for n, fix in enumerate(entry.scenario.fixes if entry.scenario else ()):
+            on = fix.id in view.fixes
+            text.append(self.spell(f"{n + 1} {'[x]' if on else '[ ]'} {fix.title}"), "bold" if on else "")
+            text.append("\n")
+        text.rstrip()
+        return text

@@ -1,0 +1,107 @@
+"""Every key that works right now, from the bindings themselves, and how to read a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import ActiveBinding, Binding
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widgets import Static
+
+from .live import LiveScreen, Page
+
+#: Which actions belong together. What is not named here comes under the widget or screen that it belongs to.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Fixes": ("fix", "all_off", "compare"),
+    "The run": ("restart", "parameters", "search"),
+    "The view": ("pause", "baseline", "zoom", "open", "big", "code", "output"),
+    "The app": ("keys", "command_palette", "quit", "leave", "close"),
+}
+
+READING = """\
+{bar}  the typical value in that stretch of time
+{range}  from there up to the largest one
+{mark}  a fix was toggled there
+{ghost}  the baseline that b has marked
+{beyond}  it goes on above the top
+
+The lower edge is zero, so what looks flat is flat.
+rising    it climbs, and chance or a busy machine would not do that
+flat      any change is too small to matter
+unclear   the data do not say; more iterations may
+x12 faster (95 % CI 11-13)   before divided by after, and how sure that is\
+"""
+_GLYPHS = {"bar": "█", "range": "░", "mark": "│", "ghost": "·", "beyond": "▲"}
+_ASCII_GLYPHS = {"bar": "#", "range": ":", "mark": "|", "ghost": "-", "beyond": "^"}
+
+
+def name_of(action: str) -> str:
+    """`app.zoom(-1)` → `zoom`."""
+    return action.split("(")[0].rsplit(".", 1)[-1]
+
+
+def worth_telling(active: ActiveBinding) -> bool:
+    """Our own keys, and of Textual's those that its authors show."""
+    node, binding = active.node, active.binding
+    if not active.enabled or not binding.description or binding.system:
+        return False
+    return binding.show or isinstance(node, (App, Screen))
+
+
+def groups(bindings: Iterable[ActiveBinding]) -> dict[str, list[tuple[list[Binding], DOMNode]]]:
+    """Bindings by group; those of one action name and description stand on one line."""
+    found: dict[str, dict[tuple[str, str], tuple[list[Binding], DOMNode]]] = {name: {} for name in GROUPS}
+    for active in filter(worth_telling, bindings):
+        binding = active.binding
+        name = name_of(binding.action)
+        title = next((group for group, names in GROUPS.items() if name in names), "What has the focus")
+        # The keys 1 to 9 do the same for different fixes.
+        key = (name, "" if name == "fix" else binding.description)
+        found.setdefault(title, {}).setdefault(key, ([], active.node))[0].append(binding)
+    return {title: list(lines.values()) for title, lines in found.items() if lines}
+
+
+class HelpScreen(LiveScreen):
+    AUTO_FOCUS = "#help-page"
+    BINDINGS = [Binding("question_mark", "close", "Back", show=False)]
+
+    def __init__(self, bindings: Iterable[ActiveBinding], *, ascii: bool = False) -> None:
+        super().__init__(ascii=ascii)
+        self._told_of = list(bindings)
+
+    def parts(self) -> ComposeResult:
+        with Page(id="help-page"):
+            yield Static(self._keys(), id="help-keys", markup=False)
+            yield Static(self._reading(), id="help-reading", markup=False)
+
+    def on_mount(self) -> None:
+        self.headline("Keys and how to read a panel")
+
+    def _keys(self) -> Text:
+        text = Text()
+        for title, lines in groups(self._told_of).items():
+            text.append(f"{title}\n", "bold underline")
+            for bindings, _ in lines:
+                text.append(self.spell(f"  {self._shown(bindings):<9}"), "bold")
+                text.append(self.spell(_told(bindings[0])) + "\n")
+            text.append("\n")
+        text.rstrip()
+        return text
+
+    def _shown(self, bindings: list[Binding]) -> str:
+        first = bindings[0]
+        if first.key_display is not None:
+            return first.key_display
+        return " ".join(dict.fromkeys(self.app.get_key_display(binding) for binding in bindings))
+
+    def _reading(self) -> Text:
+        text = Text("How to read a panel\n", "bold underline")
+        glyphs = _ASCII_GLYPHS if self.ascii else _GLYPHS
+        return text.append(READING.format(**glyphs), "not bold not underline")
+
+
+def _told(binding: Binding) -> str:
+    return binding.tooltip or binding.description

@@ -1,0 +1,23 @@
+"""What the tour says, at the foot of the screen."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.widgets import Static
+
+from ..format import plain
+
+
+class Caption(Static):
+    def __init__(self, *, ascii: bool = False) -> None:
+        super().__init__(id="caption", markup=False)
+        self._ascii = ascii
+        self._shown = ""
+
+    def show(self, words: str) -> None:
+        if words == self._shown:
+            return
+        self._shown = words
+        text = Text(plain(words) if self._ascii else words, "bold")
+        text.append("\nany key takes over", "not bold italic")
+        self.update(text)

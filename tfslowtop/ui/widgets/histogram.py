@@ -1,0 +1,70 @@
+"""How the values of one quantity are spread: bars over a logarithmic axis, with the quantiles marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...analysis.view import Distribution
+from ..format import plain, quantity
+from .chart import Chart, Line, XAxis, _place
+from .curve import CurveData, Mode
+
+
+class Histogram(Chart):
+    """Latencies spread over decades, so the axis is logarithmic: a tail is as visible as the bulk."""
+
+    def __init__(self, *, mode: Mode = "block", id: str | None = None) -> None:
+        super().__init__(mode=mode, id=id, formatter=lambda value: quantity(value, ""))
+        self._unit = ""
+
+    def show(self, spread: Distribution | None, now: float) -> None:
+        if spread is None or not len(spread.histogram.counts):
+            self.update(CurveData.of([]), now)
+            return
+        self._unit = spread.unit
+        counts, edges = spread.histogram.counts, np.log(spread.histogram.edges)
+        room = max(len(counts), self.columns)
+        # Every bar equally wide, or a bar that is one cell wider would look like more.
+        wide = room // len(counts)
+        values = np.full(room, np.nan)
+        values[: wide * len(counts)] = np.where(counts > 0, counts, np.nan).repeat(wide)
+        per_column = (edges[-1] - edges[0]) / (wide * len(counts))
+        quantiles = {"p50": spread.p50, "p95": spread.p95, "p99": spread.p99}
+        places = {
+            name: int((math.log(value) - edges[0]) / per_column)
+            for name, value in quantiles.items()
+            if value > 0
+        }
+        marks = {name: min(max(0, place), room - 1) for name, place in places.items()}
+        data = CurveData(values, values, values, tuple(marks.values()), None, tuple(marks))
+        axis = XAxis(float(edges[0]), float(edges[0] + room * per_column), self._label)
+        self.update(data, now, x_axis=axis)
+
+    def _label(self, value: float) -> str:
+        text = quantity(math.exp(value), self._unit)
+        return plain(text) if self.mode == "ascii" else text
+
+    def _x_lines(self, axis: XAxis, gutter: int, width: int) -> list[Line]:
+        per_cell = (axis.last - axis.first) / width
+        cells = {
+            int((tick - axis.first) / per_cell): tick for tick in _ticks(axis.first, axis.last, width // 12)
+        }
+        corner, plain_cell, mark = "+-+" if self.mode == "ascii" else "└─┬"
+        rule = "".join(mark if x in cells else plain_cell for x in range(width))
+        names = _place(width, [(x, axis.label(tick)) for x, tick in sorted(cells.items())])
+        edge = " " * (gutter - 1) + corner if gutter else ""
+        return [[(edge + rule, "axis")], [(" " * gutter + names, "label")]]
+
+
+def _ticks(first: float, last: float, most: int) -> Sequence[float]:
+    """Logarithms of round numbers between two logarithms: 1, 2, 5, 10 ... or, over many decades, fewer."""
+    decades = range(math.floor(first / math.log(10)), math.ceil(last / math.log(10)) + 1)
+    for digits in ((1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
+        ticks = [math.log(digit) + decade * math.log(10) for decade in decades for digit in digits]
+        ticks = [tick for tick in ticks if first <= tick < last]
+        if len(ticks) <= max(1, most):
+            return ticks
+    return ticks[:: -(-len(ticks) // max(1, most))]

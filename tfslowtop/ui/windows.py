@@ -1,0 +1,187 @@
+"""What opens over the main screen, and the tour: the half of the app that does not drive the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual import events, on
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from ..agent.events import SetParams
+from ..analysis.view import View
+from ..catalogue import Entry
+from .demo import Start, Switch, Tour
+from .screens.code import CodeScreen
+from .screens.detail import DetailScreen
+from .screens.focus import FocusScreen
+from .screens.help import HelpScreen, name_of, worth_telling
+from .screens.live import LiveScreen
+from .screens.output import OutputScreen
+from .screens.params import ParamsScreen
+from .widgets.caption import Caption
+from .widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from ..watch import Run
+
+WINDOW_KEYS: list[BindingType] = [
+    Binding("c", "code", "Code", tooltip="The claim, and the slow and the fixed code"),
+    Binding("p", "parameters", "Params", tooltip="Change the parameters"),
+    Binding("o", "output", "Output", tooltip="What the program writes itself"),
+    Binding("F", "big", "Focus", tooltip="One panel over the whole screen, for a talk"),
+    Binding("question_mark", "keys", "Help", key_display="?", tooltip="This help"),
+]
+#: Actions that change the run: off and hidden with --readonly.
+CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
+#: These end the app even while the tour plays; any other key only stops the tour.
+_QUIT = ("q", "ctrl+q", "ctrl+c")
+
+
+class Windows(App[None]):
+    """The attributes belong to the app itself; they are named here for what is done with them."""
+
+    _entry: Entry | None
+    _view: View | None
+    _run: Run | None
+    _ascii: bool
+    _readonly: bool
+    _wanted: tuple[str, ...]
+    _params: dict[str, dict[str, str]]
+    """By scenario, as texts: what was asked for on the command line or since."""
+    _tour: Tour | None = None
+    _caption: Caption | None = None
+
+    def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
+        raise NotImplementedError
+
+    def _show(self) -> None:
+        raise NotImplementedError
+
+    def _want(self, fixes: tuple[str, ...]) -> None:
+        raise NotImplementedError
+
+    # Screens
+
+    def can_open(self, action: str) -> bool:
+        """Whether there is something to show."""
+        scenario = self._entry.scenario if self._entry else None
+        if action == "code":
+            return scenario is not None
+        if action == "parameters":
+            return self._run is not None and scenario is not None and bool(scenario.params)
+        return self._view is not None
+
+    def _open(self, screen: LiveScreen) -> None:
+        """One at a time: escape always leads back to the main screen."""
+        if isinstance(self.screen, LiveScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        """A new screen shows the newest view at once, also while the run is paused or over."""
+        self.refresh_bindings()
+        if isinstance(self.screen, LiveScreen) and self._view is not None and self._entry is not None:
+            self.screen.show_view(self._view, self._entry, "")
+            self._show()
+
+    @on(Panel.Opened)
+    def _open_panel(self, event: Panel.Opened) -> None:
+        if self._view is not None and self._view.panel(self._name_of(event.quantity)) is not None:
+            self._open(DetailScreen(self._name_of(event.quantity), ascii=self._ascii))
+
+    def _name_of(self, quantity: str) -> str:
+        """The panel `gpu` shows the first GPU's memory."""
+        return "gpu.0.memory" if quantity == "gpu" else quantity
+
+    def action_code(self) -> None:
+        if self._entry is not None:
+            self._open(CodeScreen(self._entry, ascii=self._ascii))
+
+    def action_output(self) -> None:
+        self._open(OutputScreen(ascii=self._ascii))
+
+    def action_big(self) -> None:
+        quantity = getattr(self.screen, "detail", "")
+        if isinstance(self.focused, Panel):
+            quantity = self._name_of(self.focused.quantity)
+        self._open(FocusScreen(quantity or "latency", ascii=self._ascii))
+
+    def action_keys(self) -> None:
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(self.screen.active_bindings.values(), ascii=self._ascii))
+
+    def action_parameters(self) -> None:
+        entry = self._entry
+        if entry is None or entry.scenario is None:
+            return
+
+        def change(texts: dict[str, str] | None) -> None:
+            if texts is not None and self._run is not None and self._entry is entry:
+                self._params[entry.id] = texts
+                self._run.source.send(SetParams(tuple(f"{name}={text}" for name, text in texts.items())))
+
+        values = self._params.get(entry.id, {})
+        self.push_screen(ParamsScreen(entry.scenario, values, ascii=self._ascii), change)
+
+    # The command palette
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every key's action, and Textual's own commands but for those that we have better."""
+        for command in super().get_system_commands(screen):
+            if command.title not in ("Keys", "Quit", "Maximize", "Minimize"):
+                yield command
+        fixes = self._entry.scenario.fixes if self._entry and self._entry.scenario else ()
+        for active in screen.active_bindings.values():
+            binding = active.binding
+            if not worth_telling(active) or name_of(binding.action) == "command_palette":
+                continue
+            title = binding.description
+            if name_of(binding.action) == "fix":
+                number = int(binding.action[4:-1])
+                title = f"Fix {number}: {fixes[number - 1].title}"
+            told = f"{binding.tooltip or binding.description} (key {self.get_key_display(binding)})"
+            yield SystemCommand(title, told, partial(self.run_action, binding.action, active.node))
+
+    # The tour
+
+    def begin_tour(self, entries: Iterable[Entry]) -> None:
+        scenes = list(entries)
+        if scenes:
+            self._tour = Tour(scenes)
+            self._play()
+
+    def end_tour(self) -> None:
+        """Whoever presses a key takes over; everything stays as it is."""
+        self._tour = None
+        if self._caption is not None:
+            self._caption.remove()
+            self._caption = None
+
+    def _play(self) -> None:
+        """Called with every new view and every second."""
+        if self._tour is None:
+            return
+        order = self._tour.advance(self._view, time.monotonic())
+        if isinstance(order, Start):
+            self.start(order.entry)
+        elif isinstance(order, Switch):
+            self._want(order.fixes)
+        if self._caption is None:
+            self._caption = Caption(ascii=self._ascii)
+            self.screen.mount(self._caption, before="Footer")
+        if self._tour is not None:
+            self._caption.show(self._tour.caption)
+
+    async def on_event(self, event: events.Event) -> None:
+        if self._tour is not None and isinstance(event, (events.Key, events.MouseDown)):
+            self.end_tour()
+            if isinstance(event, events.Key) and event.key not in _QUIT:
+                return
+        await super().on_event(event)
