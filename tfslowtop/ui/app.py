@@ -26,7 +26,7 @@ from .screens.main import MainScreen
 from .state import state
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
-from .windows import CHANGING, WINDOW_KEYS, Windows
+from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,21 @@ class Options:
 
 class TfslowtopApp(Windows):
     TITLE = "tfslowtop"
-    CSS_PATH = Path("app.tcss")
+    CSS_PATH = Path(__file__).with_name("app.tcss")  # absolute: a subclass may live elsewhere
     BINDINGS = [
+        # By how much they matter, as a narrow terminal shows the first ones only.
         Binding("q", "quit", "Quit"),
-        Binding("space", "pause", "Pause"),
-        Binding("r", "restart", "Restart"),
-        Binding("1", "fix(1)", "Fix", key_display="1-9"),
+        HELP_KEY,
+        Binding("slash", "search", "List", key_display="/", tooltip="Search the scenarios"),
+        Binding("1", "fix(1)", "Fix", key_display="1-9", tooltip="Switch a fix on or off"),
         *(Binding(str(n), f"fix({n})", f"Toggle fix {n}", show=False) for n in range(2, 10)),
-        Binding("0", "all_off", "All off"),
-        Binding("x", "compare", "A/B"),
-        Binding("b", "baseline", "Baseline"),
+        Binding("0", "all_off", "All off", tooltip="All fixes off"),
+        Binding("space", "pause", "Pause", tooltip="The view stands still; capture goes on"),
+        Binding("x", "compare", "A/B", tooltip="Broken against fixed, in shuffled blocks"),
+        CODE_KEY,
+        Binding("r", "restart", "Restart", tooltip="Start the scenario again, with the fixes off"),
         *WINDOW_KEYS,
-        Binding("slash", "search", "Scenarios", key_display="/"),
+        Binding("b", "baseline", "Baseline", tooltip="Keep the level of now behind the curves"),
         Binding("escape", "leave", "Back", show=False),
         Binding("plus,equals_sign", "zoom(-1)", "Zoom in", show=False, key_display="+"),
         Binding("minus", "zoom(1)", "Zoom out", show=False, key_display="-"),
@@ -220,6 +223,8 @@ class TfslowtopApp(Windows):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         running = self._run is not None
         if self._readonly and action in CHANGING:
+            return False
+        if action in MAIN_ONLY and self.screen is not self._main:
             return False
         if action in ("code", "parameters", "output", "big"):
             return self.can_open(action)

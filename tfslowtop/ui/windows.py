@@ -29,15 +29,18 @@ from .widgets.panel import Panel
 if TYPE_CHECKING:
     from ..watch import Run
 
+CODE_KEY = Binding("c", "code", "Code", tooltip="The claim, and the slow and the fixed code")
+HELP_KEY = Binding("question_mark", "keys", "Help", key_display="?", tooltip="This help")
 WINDOW_KEYS: list[BindingType] = [
-    Binding("c", "code", "Code", tooltip="The claim, and the slow and the fixed code"),
-    Binding("p", "parameters", "Params", tooltip="Change the parameters"),
-    Binding("o", "output", "Output", tooltip="What the program writes itself"),
     Binding("F", "big", "Focus", tooltip="One panel over the whole screen, for a talk"),
-    Binding("question_mark", "keys", "Help", key_display="?", tooltip="This help"),
+    # Room in the footer is scarce; the help and the palette have these, too.
+    Binding("p", "parameters", "Params", tooltip="Change the parameters", show=False),
+    Binding("o", "output", "Output", tooltip="What the program writes itself", show=False),
 ]
 #: Actions that change the run: off and hidden with --readonly.
 CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
+#: Actions on what only the main screen has.
+MAIN_ONLY = frozenset({"search", "baseline", "leave", "move"})
 #: These end the app even while the tour plays; any other key only stops the tour.
 _QUIT = ("q", "ctrl+q", "ctrl+c")
 

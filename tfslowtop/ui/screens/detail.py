@@ -59,7 +59,7 @@ class DetailScreen(LiveScreen):
         return self._chart.columns
 
     def _formatted(self, value: float) -> str:
-        return self.spell(quantity(value, self._unit))
+        return self.spell(quantity(value, self._unit)) if value else "0"
 
     def show_view(self, view: View, entry: Entry, words: str) -> None:
         panel = view.panel(self.detail)

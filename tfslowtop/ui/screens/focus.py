@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Static
 
-from ...analysis.verdict import live
+from ...analysis.trend import describe_slope
 from ...analysis.view import PanelView, View
 from ...catalogue import Entry
 from ..format import quantity
@@ -83,7 +83,7 @@ class FocusScreen(LiveScreen):
         return self._chart.columns
 
     def _formatted(self, value: float) -> str:
-        return self.spell(quantity(value, self._unit))
+        return self.spell(quantity(value, self._unit)) if value else "0"
 
     async def action_turn(self, step: int) -> None:
         place = self._names.index(self._quantity) if self._quantity in self._names else 0
@@ -106,7 +106,7 @@ class FocusScreen(LiveScreen):
         effect = self._last_effect(view)
         self._effect.show(*effect)
         self._effect.display = bool(effect[0])
-        self.say(self._verdict, self._judgement(panel, view, entry))
+        self.say(self._verdict, self._judgement(panel, view))
         show_curve(self._chart, panel, view.marks, entry.scenario, time.monotonic())
         self.say(self._fixes, self._fix_line(view, entry))
 
@@ -122,16 +122,15 @@ class FocusScreen(LiveScreen):
         number = f"x{ratio:.2f}" if ratio < 2 else f"x{ratio:.1f}" if ratio < 100 else f"x{ratio:,.0f}"
         return number, f"{effect.verdict}\nthan before"
 
-    def _judgement(self, panel: PanelView, view: View, entry: Entry) -> Text:
+    def _judgement(self, panel: PanelView, view: View) -> Text:
         direction = panel.trend.direction if panel.trend else ""
         sign = (ASCII_SIGNS if self.ascii else SIGNS).get(direction, "")
         self._verdict.set_class(direction == "rising", "-rising")
         self._verdict.set_class(direction == "falling", "-falling")
         words = f"{sign} {panel.words}".strip() or "measuring …"
-        if entry.scenario is not None and self._quantity == "latency":
-            found = live(view, entry.scenario.base, entry.scenario.cured_by)
-            if found.outcome not in ("measuring", "inconclusive"):
-                words += f"   {found.words}"
+        effect = view.marks[-1].effect if view.marks and self._quantity == "latency" else None
+        if effect is not None:
+            words += f"   before: {describe_slope(effect.before)}"
         return Text(self.spell(words), "bold", no_wrap=True, overflow="ellipsis")
 
     def _fix_line(self, view: View, entry: Entry) -> Text:

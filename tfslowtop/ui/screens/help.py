@@ -18,6 +18,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Fixes": ("fix", "all_off", "compare"),
     "The run": ("restart", "parameters", "search"),
     "The view": ("pause", "baseline", "zoom", "open", "big", "code", "output"),
+    "Moving": ("move", "focus_next", "turn", "scroll_down", "scroll_up", "scroll_home", "scroll_end"),
     "The app": ("keys", "command_palette", "quit", "leave", "close"),
 }
 
@@ -28,12 +29,16 @@ READING = """\
 {ghost}  the baseline that b has marked
 {beyond}  it goes on above the top
 
+Tab goes to the panels; enter shows one in full.
 The lower edge is zero, so what looks flat is flat.
-rising    it climbs, and chance or a busy machine would not do that
-flat      any change is too small to matter
-unclear   the data do not say; more iterations may
-x12 faster (95 % CI 11-13)   before divided by after, and how sure that is\
+rising   it climbs; neither chance nor a busy machine
+flat     any change is too small to matter
+unclear  the data do not say; more iterations may
+x12 faster (95 % CI 11-13)
+         before divided by after, and how sure that is\
 """
+#: Said by others than us, and nothing that anybody looks for here.
+_TEXTUALS_OWN = ("copy_text", "focus_previous", "help_quit")
 _GLYPHS = {"bar": "█", "range": "░", "mark": "│", "ghost": "·", "beyond": "▲"}
 _ASCII_GLYPHS = {"bar": "#", "range": ":", "mark": "|", "ghost": "-", "beyond": "^"}
 
@@ -48,7 +53,7 @@ def worth_telling(active: ActiveBinding) -> bool:
     node, binding = active.node, active.binding
     if not active.enabled or not binding.description or binding.system:
         return False
-    return binding.show or isinstance(node, (App, Screen))
+    return binding.show or (isinstance(node, (App, Screen)) and name_of(binding.action) not in _TEXTUALS_OWN)
 
 
 def groups(bindings: Iterable[ActiveBinding]) -> dict[str, list[tuple[list[Binding], DOMNode]]]:
@@ -85,8 +90,9 @@ class HelpScreen(LiveScreen):
         for title, lines in groups(self._told_of).items():
             text.append(f"{title}\n", "bold underline")
             for bindings, _ in lines:
-                text.append(self.spell(f"  {self._shown(bindings):<9}"), "bold")
-                text.append(self.spell(_told(bindings[0])) + "\n")
+                bindings.sort(key=lambda binding: len(binding.key))
+                text.append(self.spell(f"  {self._shown(bindings):<9} "), "bold")
+                text.append(self.spell(bindings[0].tooltip or bindings[0].description) + "\n")
             text.append("\n")
         text.rstrip()
         return text
@@ -95,13 +101,9 @@ class HelpScreen(LiveScreen):
         first = bindings[0]
         if first.key_display is not None:
             return first.key_display
-        return " ".join(dict.fromkeys(self.app.get_key_display(binding) for binding in bindings))
+        return " ".join(dict.fromkeys(map(self.app.get_key_display, bindings)))
 
     def _reading(self) -> Text:
         text = Text("How to read a panel\n", "bold underline")
         glyphs = _ASCII_GLYPHS if self.ascii else _GLYPHS
         return text.append(READING.format(**glyphs), "not bold not underline")
-
-
-def _told(binding: Binding) -> str:
-    return binding.tooltip or binding.description

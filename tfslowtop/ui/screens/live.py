@@ -7,11 +7,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from ...analysis.view import View
 from ...catalogue import Entry
 from ..format import plain
+from ..widgets.keys import Keys
 
 #: The smallest terminal that everything fits into.
 SMALLEST = (60, 16)
@@ -49,7 +50,7 @@ class LiveScreen(Screen[None]):
         yield self._headline
         yield from self.parts()
         yield Static(classes="too-small", markup=False)
-        yield Footer(compact=True)
+        yield Keys()
 
     def parts(self) -> ComposeResult:
         """What stands between the headline and the footer."""

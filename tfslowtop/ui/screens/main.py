@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from ...agent.events import Failed
 from ...analysis.effect import sentence
@@ -23,6 +23,7 @@ from ..state import status
 from ..widgets.card import Card
 from ..widgets.catalogue import Catalogue
 from ..widgets.fixes import Fixes
+from ..widgets.keys import Keys
 from ..widgets.panel import Panel
 
 #: The panels that are always there; what the running thing adds comes after them.
@@ -63,7 +64,7 @@ class MainScreen(Screen[None]):
                 yield self.fixes
         yield self._status
         yield Static(id="too-small", markup=False)
-        yield Footer(compact=True)
+        yield Keys()
 
     def on_mount(self) -> None:
         self._panels["gpu"].set_class(True, "-folded")

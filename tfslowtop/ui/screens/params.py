@@ -33,7 +33,7 @@ class ParamsScreen(ModalScreen["dict[str, str] | None"]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="params-box"):
-            yield Static("Parameters: enter sets up again with them, escape leaves them", markup=False)
+            yield Static("Enter sets up again with these, escape leaves all as it is.", markup=False)
             with VerticalScroll(can_focus=False):
                 for param in self._scenario.params:
                     yield Static(self._label(param), classes="param-label", markup=False)

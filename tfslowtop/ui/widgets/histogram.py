@@ -9,7 +9,7 @@ import numpy as np
 
 from ...analysis.view import Distribution
 from ..format import plain, quantity
-from .chart import Chart, Line, XAxis, _place
+from .chart import Chart, Line, XAxis, _place, nice_ticks
 from .curve import CurveData, Mode
 
 
@@ -60,9 +60,13 @@ class Histogram(Chart):
 
 
 def _ticks(first: float, last: float, most: int) -> Sequence[float]:
-    """Logarithms of round numbers between two logarithms: 1, 2, 5, 10 ... or, over many decades, fewer."""
+    """Logarithms of round numbers between two logarithms; over many decades powers of ten alone."""
+    if last - first < math.log(4):
+        return [
+            math.log(tick) for tick in nice_ticks(math.exp(first), math.exp(last), max(2, most)) if tick > 0
+        ]
     decades = range(math.floor(first / math.log(10)), math.ceil(last / math.log(10)) + 1)
-    for digits in ((1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
+    for digits in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
         ticks = [math.log(digit) + decade * math.log(10) for decade in decades for digit in digits]
         ticks = [tick for tick in ticks if first <= tick < last]
         if len(ticks) <= max(1, most):

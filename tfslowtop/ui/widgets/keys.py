@@ -1,0 +1,36 @@
+"""The footer: as many keys as fit, instead of one that is cut in the middle."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
+
+
+class Keys(Footer):
+    """The first ones count most; `?` and the palette have them all."""
+
+    def __init__(self) -> None:
+        super().__init__(compact=True)
+        self._width = 0
+
+    def compose(self) -> ComposeResult:
+        self._width = self.app.size.width
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        room = self._width - sum(_width(key) + 1 for key in keys if key.has_class("-command-palette"))
+        for key in keys:
+            if not key.has_class("-command-palette"):
+                room -= _width(key)
+                if room < 0:
+                    room = -1  # nor anything after it, or the order would change with the width
+                    continue
+            yield key
+
+    def on_resize(self) -> None:
+        if self.app.size.width != self._width:
+            self.call_after_refresh(self.recompose)
+
+
+def _width(key: FooterKey) -> int:
+    """In the compact form: the key, a blank, the words, a blank."""
+    return len(key.key_display) + len(key.description) + 2
