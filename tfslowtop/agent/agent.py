@@ -7,11 +7,15 @@ watched program notices nothing. Errors of the agent's own are swallowed, counte
 
 from __future__ import annotations
 
+import _thread
+import signal
+import itertools
 import threading
 from array import array
 from collections import deque
 from collections.abc import Callable
 
+from .buffer import Buffer
 from .channel import Channel
 from .events import SAMPLE, Command, Event, Folded, Lost, Note, Samples, Stream
 from .ring import Ring
@@ -69,27 +73,51 @@ def _thin(ranked: list[int], most: int) -> array[int]:
 
 
 class Agent:
-    def __init__(self, channel: Channel, on_command: Callable[[Command], None] | None = None) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        on_command: Callable[[Command], None] | None = None,
+        *,
+        on_tick: Callable[[], None] | None = None,
+        on_gone: Callable[[], None] | None = None,
+        period: float = PERIOD,
+    ) -> None:
+        """`on_tick` comes before every batch; `on_gone` once, when the watcher has hung up."""
         self.channel = channel
         self.errors = 0
         self._on_command = on_command or (lambda command: None)
-        self._rings: dict[int, Ring] = {}
+        self._on_tick, self._on_gone = on_tick, on_gone
+        self._period = period
+        self._numbers = itertools.count()
+        self._rings: dict[int, Ring | Buffer] = {}
         self._folds: dict[int, _Fold] = {}
         self._lost: dict[int, int] = {}
         self._pending: deque[Event] = deque(maxlen=_PENDING)
         self._closing = threading.Event()
         self._lock = threading.Lock()  # between two ticks: the sender's, and one that flush() or close() makes
-        self._thread = threading.Thread(target=self._run, name="tfslowtop-agent", daemon=True)
+        self._sending = threading.Lock()  # held while the sender thread runs
+        self._sender = 0
 
     def start(self) -> None:
-        self._thread.start()
+        # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
+        self._sending.acquire()
+        # A signal is for the program's own threads, also when they have blocked it to wait for it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        self._sender = _thread.start_new_thread(self._run, ())
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def stream(self, name: str, kind: str, file: str, line: int) -> Ring:
         """Announces a stream; its samples go to the ring that comes back, from one thread."""
-        ring, number = Ring(), len(self._rings)
+        ring = Ring()
+        self.adopt(ring, name, kind, file, line)
+        return ring
+
+    def adopt(self, ring: Ring | Buffer, name: str, kind: str, file: str, line: int) -> int:
+        """Announces a stream whose samples are in `ring` already, or will be; its number."""
+        number = next(self._numbers)
         self.emit(Stream(number, name, kind, file, line))
         self._rings[number] = ring
-        return ring
+        return number
 
     def emit(self, event: Event) -> None:
         """For rare events, from any thread: never blocks, never raises."""
@@ -102,15 +130,18 @@ class Agent:
     def close(self) -> None:
         """Ships the rest and hangs up."""
         self._closing.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(timeout=2.0)
+        if self._sender != _thread.get_ident() and self._sending.acquire(timeout=2.0):
+            self._sending.release()
         self.flush()
         self._guard(self.channel.close)
 
     def _run(self) -> None:
-        while not self._closing.is_set() and self.channel.alive:
-            self._guard(self._tick)
-            self._guard(self._listen)
+        try:
+            while not self._closing.is_set() and self.channel.alive:
+                self._guard(self._tick)
+                self._guard(self._listen)
+        finally:
+            self._sending.release()
 
     def _listen(self) -> None:
         for command in self.channel.wait(PERIOD):
@@ -126,7 +157,7 @@ class Agent:
             for number, ring, head in heads:
                 self._ship(number, ring, head)
 
-    def _ship(self, number: int, ring: Ring, head: int) -> None:
+    def _ship(self, number: int, ring: Ring | Buffer, head: int) -> None:
         folds = self._folds
         if number in folds and self.channel.send(folds[number].event(number)):
             del folds[number]

@@ -1,15 +1,21 @@
-"""Counts and times the traces of tf.functions."""
+"""Counts, times and explains the traces of tf.functions. Costs nothing on a call that does not trace."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from types import CodeType
+from types import FrameType
 from typing import Any
 
-from ..events import Note, Trace
+from ..events import Note, Reason, Trace
+from ..kit import Kit
+from ..loops import CALL
+from ..patch import unseen
+from ..places import code_of, version_of
+from ..reasons import Explainer
 
 #: TensorFlow 2.14 and later keep the one place where every trace is made here.
 MODULE = "tensorflow.python.eager.polymorphic_function.tracing_compilation"
@@ -17,27 +23,37 @@ _PLACE = "_create_concrete_function"
 
 
 class TraceHook:
-    """Wraps the place where a trace is made. Costs nothing on a call that does not trace."""
+    """Wraps the place where a trace is made. With a kit, it also learns what the function does."""
 
-    def __init__(self, emit: Callable[[Any], None]) -> None:
-        self._emit = emit
+    def __init__(self, emit: Callable[[Any], None], kit: Kit | None = None) -> None:
+        self._emit, self._kit = emit, kit
         self._numbers: Counter[tuple[str, str, int]] = Counter()
+        self._explainer = Explainer()
         self._original: Callable[..., Any] | None = None
+        self._lock = threading.Lock()
+        self._depth = 0
 
     def install(self) -> None:
         module = sys.modules.get(MODULE)
         original = getattr(module, _PLACE, None)
         if module is None or original is None:
-            version = getattr(sys.modules.get("tensorflow"), "__version__", "of an unknown version")
+            version = version_of("tensorflow")
             self._emit(Note(f"retraces are not counted: TensorFlow {version} keeps them in another place"))
             return
 
         def traced(function_type: Any, type_context: Any, func_graph: Any, options: Any) -> Any:
+            reasons = self._begin(function_type, options)
             start = time.perf_counter_ns()
+            concrete = None
             try:
-                return original(function_type, type_context, func_graph, options)
+                concrete = original(function_type, type_context, func_graph, options)
+                return concrete
+            except BaseException as error:
+                unseen(error)
+                raise
             finally:
-                self._report(options, start, time.perf_counter_ns() - start)
+                wall = time.perf_counter_ns() - start
+                self._end(options, start, wall, reasons, concrete, sys._getframe())
 
         self._original = original
         setattr(module, _PLACE, traced)
@@ -47,23 +63,49 @@ class TraceHook:
             setattr(sys.modules[MODULE], _PLACE, self._original)
             self._original = None
 
-    def _report(self, options: Any, start: int, wall: int) -> None:
+    def _begin(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
+        with self._lock:
+            self._depth += 1
+            if self._kit is not None:
+                self._kit.quiet[0] += 1
+                self._kit.traced_bits.append(0)
+        try:
+            return self._explainer.explain(function_type, options)
+        except Exception as error:
+            self._emit(Note(f"a trace could not be explained: {type(error).__name__}: {error}"))
+            return ()
+
+    def _end(
+        self,
+        options: Any,
+        start: int,
+        wall: int,
+        reasons: tuple[Reason, ...],
+        concrete: Any,
+        frame: FrameType,
+    ) -> None:
+        kit = self._kit
+        with self._lock:
+            self._depth -= 1
+            bits = 0
+            if kit is not None:
+                kit.quiet[0] -= 1
+                bits = kit.traced_bits.pop() if len(kit.traced_bits) > 1 else 0
+                kit.traced_bits[-1] |= bits
         try:
             name = str(getattr(options, "name", None) or "function")
-            code = _code(getattr(options, "python_function", None))
+            code = code_of(getattr(options, "python_function", None))
             place = (name, code.co_filename, code.co_firstlineno) if code else (name, "", 0)
             self._numbers[place] += 1
-            self._emit(Trace(*place, self._numbers[place], start, wall, ()))
+            user = ("", 0)
+            if kit is not None:
+                user = kit.places.user_line(frame)
+                kit.does(id(code) if code is not None else name, CALL | bits)
+                if concrete is not None and code is not None:
+                    kit.concrete[concrete] = code
+            jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
+            self._emit(
+                Trace(*place, self._numbers[place], start, wall, reasons, *user, nested=self._depth > 0, jit=jit)
+            )
         except Exception as error:
             self._emit(Note(f"the agent's own error while noting a trace: {error}"))
-
-
-def _code(function: Any) -> CodeType | None:
-    """The user's own code behind TensorFlow's decorators and bound methods."""
-    for _ in range(20):
-        inner = getattr(function, "__wrapped__", None) or getattr(function, "__func__", None)
-        if inner is None:
-            break
-        function = inner
-    code = getattr(function, "__code__", None)
-    return code if isinstance(code, CodeType) else None

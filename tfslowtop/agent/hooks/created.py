@@ -1,0 +1,71 @@
+"""What is created, and by which line: models, optimizers, variables, datasets, iterators, functions, savers.
+
+Creating them once is how it is meant; a line that goes on creating them while the steps go by is a finding.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..patch import unseen
+from .hook import Hook, find
+
+_TF = "tensorflow.python."
+#: Module: the classes to watch and what each is called.
+_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    _TF + "eager.polymorphic_function.polymorphic_function": (("Function", "function"),),
+    _TF + "ops.resource_variable_ops": (("ResourceVariable", "variable"),),
+    _TF + "data.ops.dataset_ops": (("DatasetV2", "dataset"),),
+    _TF + "data.ops.iterator_ops": (("OwnedIterator", "iterator"),),
+    _TF + "training.saver": (("Saver", "saver"),),
+    _TF + "training.optimizer": (("Optimizer", "optimizer"),),
+    _TF + "checkpoint.checkpoint": (("Checkpoint", "checkpoint"),),
+    "keras.src.models.model": (("Model", "model"),),
+    "keras.src.models.functional": (("Functional", "model"),),
+    "keras.src.optimizers.base_optimizer": (("BaseOptimizer", "optimizer"),),
+    "tf_keras.src.engine.training": (("Model", "model"),),
+    "tf_keras.src.optimizers.optimizer": (("_BaseOptimizer", "optimizer"),),
+}
+#: A Sequential builds itself a functional model inside: not one more model to its author.
+_PART_OF_ANOTHER = "sequential.py"
+
+
+class CreatedHook(Hook):
+    title = "what is created while running"
+    modules = tuple(_PLACES)
+
+    def place(self, module: ModuleType) -> None:
+        for name, what in _PLACES[module.__name__]:
+            self.patch(find(module, name), "__init__", self._creating(what))
+
+    def _creating(self, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        kit, getframe = self.kit, sys._getframe
+        busy = kit.creating
+
+        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+            def __init__(created: Any, *args: Any, **kwds: Any) -> None:  # noqa: N807
+                outermost = what not in busy
+                busy.add(what)
+                try:
+                    original(created, *args, **kwds)
+                except BaseException as error:
+                    unseen(error)
+                    raise
+                finally:
+                    if outermost:
+                        busy.discard(what)
+                if outermost:
+                    try:
+                        caller = getframe().f_back
+                        if caller is None or not caller.f_code.co_filename.endswith(_PART_OF_ANOTHER):
+                            named = getattr(created, "_name", None) if what == "function" else None
+                            kit.tallies.add(what, caller, symbol=str(named or type(created).__name__))
+                    except Exception as error:
+                        kit.oops(error)
+
+            return __init__
+
+        return wrap

@@ -1,0 +1,101 @@
+"""Calls of tf.functions: how long each took."""
+
+from __future__ import annotations
+
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from ..kit import Kit
+from ..loops import CALL, Loop, Turn
+from ..patch import unseen
+from ..places import code_of
+from .hook import Hook, find
+
+_PACKAGE = "tensorflow.python.eager.polymorphic_function."
+
+
+class FunctionHook(Hook):
+    title = "calls of tf.functions"
+    modules = (_PACKAGE + "polymorphic_function", _PACKAGE + "concrete_function")
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._known: dict[int, tuple[Any, Loop]] = {}
+        self._refs: dict[int, Any] = {}
+
+    def place(self, module: ModuleType) -> None:
+        name = "Function" if module.__name__.endswith("polymorphic_function") else "ConcreteFunction"
+        self.patch(find(module, name), "__call__", self._wrap)
+
+    def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        kit = self.kit
+        quiet, clock, getframe, enter, oops = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter, kit.oops
+        known, learn = self._known, self._learn
+
+        def done(function: Any, turn: Turn | None, start: int) -> None:
+            try:
+                end = clock()
+                record = known.get(id(function))
+                put, loop = record if record is not None else learn(function, getframe().f_back)
+                put((start, end - start, 0))
+                if turn is not None:
+                    turn.end = end
+                    turn.bits |= loop.bits
+                    turn.what = id(function)
+            except Exception as error:
+                oops(error)
+
+        def __call__(self: Any, *args: Any, **kwds: Any) -> Any:  # noqa: N807
+            try:
+                if quiet[0]:
+                    return original(self, *args, **kwds)
+                start = clock()
+                turn = enter(getframe(), start, id(self))
+                result = original(self, *args, **kwds)
+            except BaseException as error:
+                unseen(error)
+                raise
+            done(self, turn, start)
+            return result
+
+        return __call__
+
+    def _learn(self, function: Any, frame: FrameType | None) -> tuple[Any, Loop]:
+        """A function instance that was not called before; functions made of the same code share a stream."""
+        code = code_of(getattr(function, "_python_function", None))
+        name = str(getattr(function, "_name", None) or getattr(function, "name", None) or "function")
+        if code is None and hasattr(function, "graph"):
+            code = self.kit.concrete.get(function)
+            name = str(getattr(function.graph, "name", name))
+        caller = frame.f_back if frame is not None else None  # past the wrapper
+        loop = function_stream(self.kit, name, code, caller)
+        record = (loop.buffer.put, loop)
+        number = id(function)
+
+        def forget(_: Any, number: int = number, known: dict[int, Any] = self._known, refs: dict[int, Any] = self._refs) -> None:
+            known.pop(number, None)
+            refs.pop(number, None)
+
+        self._refs[number] = weakref.ref(function, forget)
+        self._known[number] = record
+        return record
+
+
+def function_stream(kit: Kit, name: str, code: CodeType | None, caller: FrameType | None) -> Loop:
+    """The one stream of all functions that are made of the same code."""
+    key = id(code) if code is not None else name
+    loop = kit.by_code.get(key)
+    if loop is None:
+        file, line = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
+        inside = (code is None or kit.places.is_library(file)) and (
+            caller is not None and kit.places.is_library(caller.f_code.co_filename)
+        )
+        loop = kit.stream("library-function" if inside else "function", name, file, line)
+        loop.bits = kit.does(key, CALL)
+        kit.by_code[key] = loop
+        kit.keep(code)
+    return loop

@@ -1,0 +1,105 @@
+"""Results pulled to the host, and arrays pushed to the device: how often, how long, by which line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..kit import Kit
+from ..loops import HOST
+from ..patch import unseen
+from .hook import Hook, find
+
+_OPS = "tensorflow.python.framework.ops"
+_CONSTANTS = "tensorflow.python.framework.constant_op"
+
+#: Above this many calls a second only every 16th is looked at, and counted for all of them.
+_OFTEN = 20_000
+_EVERY = 15
+
+
+class HostHook(Hook):
+    title = "copies between host and device"
+    modules = (_OPS, _CONSTANTS)
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._pulls = [0, 0]  # calls so far; the bits of that number that must be zero
+        self._pushes = [0, 0]
+        self._before = [0, 0, 0]
+
+    def place(self, module: ModuleType) -> None:
+        if module.__name__ == _OPS:
+            self.patch(find(module, "_EagerTensorBase"), "_numpy", self._pulling)
+        else:
+            array = find(module, "np", "ndarray")
+            self.patch(module, "convert_to_eager_tensor", lambda original: self._pushing(original, array))
+
+    def tick(self, now: int) -> None:
+        then, pulls, pushes = self._before
+        seconds = (now - then) / 1e9
+        if seconds < 0.05:
+            return
+        for counter, before in ((self._pulls, pulls), (self._pushes, pushes)):
+            counter[1] = _EVERY if (counter[0] - before) / seconds > _OFTEN else 0
+        self._before = [now, self._pulls[0], self._pushes[0]]
+        self.kit.gauge("host pulls", now, self._pulls[0])
+        self.kit.gauge("host pushes", now, self._pushes[0])
+
+    def _pulling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        kit, calls = self.kit, self._pulls
+        quiet, clock, getframe, enter = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter
+
+        def _numpy(tensor: Any) -> Any:
+            try:
+                if quiet[0]:
+                    return original(tensor)
+                calls[0] = number = calls[0] + 1
+                if number & calls[1]:
+                    return original(tensor)
+                start = clock()
+                turn = enter(getframe(), start)
+                result = original(tensor)
+            except BaseException as error:
+                unseen(error)
+                raise
+            self._note("host-sync", turn, start, getframe().f_back, result, calls[1] + 1)
+            return result
+
+        return _numpy
+
+    def _pushing(self, original: Callable[..., Any], array: type) -> Callable[..., Any]:
+        kit, calls = self.kit, self._pushes
+        quiet, clock, getframe, enter = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter
+
+        def convert_to_eager_tensor(value: Any, *args: Any, **kwds: Any) -> Any:
+            try:
+                if value.__class__ is not array or quiet[0]:
+                    return original(value, *args, **kwds)
+                calls[0] = number = calls[0] + 1
+                if number & calls[1]:
+                    return original(value, *args, **kwds)
+                start = clock()
+                turn = enter(getframe(), start)
+                result = original(value, *args, **kwds)
+            except BaseException as error:
+                unseen(error)
+                raise
+            self._note("host-copy", turn, start, getframe().f_back, value, calls[1] + 1)
+            return result
+
+        return convert_to_eager_tensor
+
+    def _note(self, what: str, turn: Any, start: int, frame: Any, array: Any, times: int) -> None:
+        try:
+            end = time.perf_counter_ns()
+            size = getattr(array, "nbytes", 0)
+            self.kit.tallies.add(what, frame, (end - start) * times, size * times, times)
+            if turn is not None:
+                turn.end = end
+                turn.bits |= HOST
+        except Exception as error:
+            self.kit.oops(error)

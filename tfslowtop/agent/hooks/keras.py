@@ -1,0 +1,202 @@
+"""Keras: batches of fit, calls of evaluate, predict and *_on_batch, models called, and the callbacks' share.
+
+The same for Keras 3 and for tf_keras: what they share is enough.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+from ..kit import Kit
+from ..loops import CALL, KERAS, TRAINS, Loop, Turn
+from ..patch import NoPlace, unseen
+from ..track import Visit
+from .hook import Hook, find
+from .updates import eager
+
+_TRAINER = "keras.src.backend.tensorflow.trainer"
+_MODEL = "keras.src.models.model"
+_CALLBACKS = "keras.src.callbacks.callback_list"
+_OLD_MODEL = "tf_keras.src.engine.training"
+_OLD_CALLBACKS = "tf_keras.src.callbacks"
+
+_TRAINS = TRAINS | KERAS
+_METHODS = {
+    "evaluate": ("evaluate", KERAS),
+    "predict": ("predict", KERAS),
+    "train_on_batch": ("train-on-batch", _TRAINS),
+    "test_on_batch": ("test-on-batch", KERAS),
+    "predict_on_batch": ("predict-on-batch", KERAS),
+}
+
+
+class Fit:
+    """One call of fit on its way: its batches are turns."""
+
+    def __init__(self, loop: Loop, outer: Turn | None) -> None:
+        self.loop, self.outer = loop, outer
+        self.turn: Turn | None = None
+        self.batches = 0
+
+
+class KerasHook(Hook):
+    title = "Keras fit, evaluate and predict"
+    modules = (_TRAINER, _MODEL, _CALLBACKS, _OLD_MODEL, _OLD_CALLBACKS)
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._fits: list[Fit] = []
+        self._loops: dict[tuple[str, int], Loop] = {}
+        self._dressed: set[tuple[type, str]] = set()
+        self._callbacks = 0
+
+    def place(self, module: ModuleType) -> None:
+        name = module.__name__
+        if name in (_CALLBACKS, _OLD_CALLBACKS):
+            self._place_callbacks(find(module, "CallbackList"))
+            return
+        if name == _MODEL:
+            self.patch(find(module, "Model"), "__call__", self.kit.timed(self._of("model-call", "model"), CALL, when=eager))
+            return
+        owner = find(module, "TensorFlowTrainer" if name == _TRAINER else "Model")
+        self.patch(owner, "fit", self._fitting)
+        for method, (kind, bits) in _METHODS.items():
+            self.patch(owner, method, self.kit.timed(self._of(kind, method), bits))
+        if name == _OLD_MODEL:
+            self.patch(owner, "__call__", self.kit.timed(self._of("model-call", "model"), CALL, when=eager))
+
+    def tick(self, now: int) -> None:
+        if self._callbacks:
+            self.kit.gauge("callbacks seconds", now, self._callbacks / 1e9)
+
+    def _of(self, kind: str, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Loop]:
+        def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
+            return self.kit.site(kind, name, frame)
+
+        return of
+
+    def _fitting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        fits = self._fits
+        timed = self.kit.timed(self._begin, KERAS)(original)
+
+        def fit(*args: Any, **kwds: Any) -> Any:
+            depth = len(fits)
+            try:
+                return timed(*args, **kwds)
+            except BaseException as error:
+                unseen(error)
+                raise
+            finally:
+                while len(fits) > depth:
+                    self._close(fits.pop())
+
+        return fit
+
+    def _begin(self, frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
+        user = self.kit.places.user_frame(frame)
+        file, line = self.kit.places.user_line(user)
+        loop = self._loops.get((file, line))
+        if loop is None:
+            loop = self._loops[file, line] = self.kit.tracker.loop("fit", "fit", file, line)
+        loop.entries += 1
+        loop.main = True
+        visit: Any = user.f_trace if user is not None else None
+        self._fits.append(Fit(loop, visit.turn if visit.__class__ is Visit else None))
+        return self.kit.site("fit-call", "fit", frame)
+
+    def _close(self, fit: Fit | None) -> None:
+        if fit is not None and fit.turn is not None:
+            fit.turn.close(fit.turn.end)
+            fit.turn = None
+
+    def _place_callbacks(self, owner: Any) -> None:
+        self.patch(owner, "on_train_batch_begin", self._around(self._batch_begins, None))
+        self.patch(owner, "on_train_batch_end", self._around(None, self._batch_ended))
+        self.patch(owner, "on_epoch_end", self._around(self._epoch_ends, None))
+        self.patch(owner, "set_model", self._around(None, self._dress))
+
+    def _around(self, before: Callable[..., None] | None, after: Callable[..., None] | None) -> Callable[..., Any]:
+        """A wrapper that tells us before or after the original."""
+        oops, getframe = self.kit.oops, sys._getframe
+
+        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+            def wrapper(owner: Any, *args: Any, **kwds: Any) -> Any:
+                try:
+                    if before is not None:
+                        tell(before, owner, getframe().f_back)
+                    result = original(owner, *args, **kwds)
+                except BaseException as error:
+                    unseen(error)
+                    raise
+                if after is not None:
+                    tell(after, owner, getframe().f_back)
+                return result
+
+            return wrapper
+
+        def tell(whom: Callable[..., None], owner: Any, frame: FrameType | None) -> None:
+            try:
+                whom(owner, frame)
+            except Exception as error:
+                oops(error)
+
+        return wrap
+
+    def _batch_begins(self, owner: Any, frame: FrameType | None) -> None:
+        if not self._fits:
+            return
+        fit, now = self._fits[-1], time.perf_counter_ns()
+        cpu = fit.turn.close(now) if fit.turn is not None else 0
+        fit.turn = turn = Turn(fit.loop, now, fit.outer, cpu)
+        turn.bits = _TRAINS
+        # What the user's own train_step does eagerly belongs to this batch.
+        if frame is not None and (frame.f_trace is None or frame.f_trace.__class__ is Visit):
+            frame.f_trace = Visit(None, turn, -1, False)
+
+    def _batch_ended(self, owner: Any, frame: FrameType | None) -> None:
+        if self._fits and self._fits[-1].turn is not None:
+            self._fits[-1].turn.end = time.perf_counter_ns()
+
+    def _epoch_ends(self, owner: Any, frame: FrameType | None) -> None:
+        if self._fits:
+            self._close(self._fits[-1])
+
+    def _dress(self, owner: Any, frame: FrameType | None) -> None:
+        """Times the methods that each callback's class has of its own, for the share of each."""
+        for callback in list(getattr(owner, "callbacks", ())):
+            for base in type(callback).__mro__:
+                if base.__name__ == "Callback" or base is object:
+                    break
+                for name in [n for n in vars(base) if n.startswith("on_")]:
+                    if (base, name) not in self._dressed and callable(vars(base)[name]):
+                        self._dressed.add((base, name))
+                        try:
+                            self.patch(base, name, self._timing(f"{base.__name__}.{name}"))
+                        except (NoPlace, AttributeError, TypeError):
+                            pass  # a class that cannot be changed is not timed
+
+    def _timing(self, symbol: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        kit, clock = self.kit, time.perf_counter_ns
+
+        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+            code = getattr(original, "__code__", None)
+
+            def on_event(*args: Any, **kwds: Any) -> Any:
+                start = clock()
+                try:
+                    return original(*args, **kwds)
+                except BaseException as error:
+                    unseen(error)
+                    raise
+                finally:
+                    wall = clock() - start
+                    self._callbacks += wall
+                    kit.tallies.at("callback", symbol, code, 0, wall, 0)
+
+            return on_event
+
+        return wrap

@@ -1,0 +1,77 @@
+"""numpy_function, py_function and generators: Python that TensorFlow calls back, often from its own threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..kit import Kit
+from ..loops import Loop
+from ..patch import unseen
+from ..places import code_of
+from .hook import Hook, find
+
+
+class PythonOpHook(Hook):
+    title = "numpy_function and py_function"
+    modules = ("tensorflow.python.ops.script_ops",)
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._known: dict[int | str, Loop] = {}
+
+    def place(self, module: ModuleType) -> None:
+        self.patch(find(module, "FuncRegistry"), "__call__", self._calling)
+
+    def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        oops, clock = self.kit.oops, time.perf_counter_ns
+
+        def __call__(registry: Any, token: Any, *args: Any) -> Any:  # noqa: N807
+            start = clock()
+            try:
+                result = original(registry, token, *args)
+            except BaseException as error:
+                unseen(error)
+                raise
+            try:
+                wall = clock() - start
+                self._stream(registry, token).buffer.put((start, wall, 0))
+            except Exception as error:
+                oops(error)
+            return result
+
+        return __call__
+
+    def _stream(self, registry: Any, token: Any) -> Loop:
+        function = registry.get(token)
+        function = getattr(function, "_func", function)  # an eager py_function wraps the user's
+        code = self._users(code_of(function), function)
+        key = id(code) if code is not None else str(token)
+        loop = self._known.get(key)
+        if loop is None:
+            place = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
+            name = code.co_name if code is not None else "python function"
+            library = code is None or self.kit.places.is_library(code.co_filename)
+            loop = self._known[key] = self.kit.stream("library-python-op" if library else "python-op", name, *place)
+            self.kit.keep(code)
+        return loop
+
+    def _users(self, code: Any, function: Any) -> Any:
+        """A generator's or a decorator's own function holds the user's in its closure."""
+        if code is None or not self.kit.places.is_library(code.co_filename):
+            return code
+        for cell in getattr(function, "__closure__", None) or ():
+            try:
+                inner = code_of(cell.cell_contents)
+            except ValueError:
+                continue
+            if inner is not None and not self.kit.places.is_library(inner.co_filename):
+                return inner
+        return code
+
+    def tick(self, now: int) -> None:
+        if self._known:
+            seconds = sum(loop.buffer.total_wall() for loop in list(self._known.values())) / 1e9
+            self.kit.gauge("python op seconds", now, seconds)

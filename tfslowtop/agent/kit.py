@@ -1,0 +1,158 @@
+"""What all hooks share: the clock, the loops, the streams by place, the tallies, and where errors go."""
+
+from __future__ import annotations
+
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from .agent import Agent
+from .events import Gauge, Note
+from .loops import UPDATE, Loop, Turn
+from .patch import unseen
+from .places import Places
+from .tallies import Tallies
+from .track import Tracker
+
+_MAX_NOTES = 20
+
+#: What a hook finds in `quiet[0]` after the hooks came off: for good.
+REMOVED = 1 << 40
+
+
+class Kit:
+    def __init__(self, agent: Agent, script: str) -> None:
+        self.agent = agent
+        self.errors = 0
+        self.places = Places(script)
+        self.tracker = Tracker(self.places, self.oops)
+        self.tallies = Tallies(self.places)
+        self.quiet = [0]
+        """Not zero while a function is being traced: what happens then is part of the trace."""
+        self.traced_bits = [0]
+        """What the functions that are being traced do, innermost last."""
+        self.sources: set[int] = set()
+        """Variables that gradients were taken of, by id."""
+        self.functions: list[Loop] = []
+        self.by_code: dict[int | str, Loop] = {}
+        """The streams of tf.functions, by the id of their code (or by name)."""
+        self.concrete: weakref.WeakKeyDictionary[Any, CodeType] = weakref.WeakKeyDictionary()
+        """The code that a concrete function was traced from."""
+        self.graphs: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Graphs that a Session has run."""
+        self.creating: set[str] = set()
+        """What is being created right now: what is created on the way is part of it."""
+        self._does: dict[int | str, int] = {}
+        self._sites: dict[tuple[str, str, int, int], Loop] = {}
+        self._kept: list[CodeType | None] = []
+        self._gauges: dict[str, float] = {}
+
+    def oops(self, error: BaseException) -> None:
+        """An error of our own: counted, told, and never the program's."""
+        self.errors += 1
+        if self.errors <= _MAX_NOTES:
+            place = error.__traceback__
+            while place is not None and place.tb_next is not None:
+                place = place.tb_next
+            where = f" ({place.tb_frame.f_code.co_name}:{place.tb_lineno})" if place else ""
+            self.agent.emit(Note(f"the agent's own error: {type(error).__name__}: {error}{where}"))
+
+    def does(self, key: int | str, bits: int) -> int:
+        """Notes what a traced function does; all that is known of it so far."""
+        known = self._does[key] = self._does.get(key, 0) | bits
+        if key in self.by_code:
+            self.by_code[key].bits = known
+        return known
+
+    def keep(self, code: CodeType | None) -> None:
+        """Keeps a code object alive, so that its id stays its own."""
+        self._kept.append(code)
+
+    def gauge(self, name: str, now: int, value: float) -> None:
+        if self._gauges.get(name) != value:
+            self._gauges[name] = value
+            self.agent.emit(Gauge(name, now, float(value)))
+
+    def stream(self, kind: str, name: str, file: str, line: int) -> Loop:
+        """Something that is called, with a stream of its own from the start."""
+        loop = Loop(kind, name, file, line)
+        loop.stream = self.agent.adopt(loop.buffer, name, kind, file, line)
+        self.functions.append(loop)
+        return loop
+
+    def site(self, kind: str, name: str, frame: FrameType | None) -> Loop:
+        """The stream of one line of the user's code."""
+        user = self.places.user_frame(frame)
+        key = (kind, name, id(user.f_code), user.f_lasti) if user is not None else (kind, name, 0, 0)
+        loop = self._sites.get(key)
+        if loop is None:
+            if user is not None:
+                self.keep(user.f_code)
+            file, line = (user.f_code.co_filename, user.f_lineno or 0) if user is not None else ("", 0)
+            same = (s for s in self._sites.values() if (s.kind, s.name, s.file, s.line) == (kind, name, file, line))
+            loop = next(same, None) or self.stream(kind, name, file, line)
+            self._sites[key] = loop
+        return loop
+
+    def timed(
+        self,
+        of: Callable[[FrameType | None, tuple[Any, ...]], Loop],
+        bits: int,
+        *,
+        ends: tuple[str, ...] = (),
+        when: Callable[[], bool] | None = None,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """A wrapper that times a call into the stream that `of` names, and counts it for the loop around it.
+
+        `ends` are the names of exceptions that say that there is no more: such a call is no turn of a loop.
+        While a function is traced, the call is only noted as something that this function does. `when` says
+        whether a call counts at all: in a TensorFlow 1 graph, a call builds and does not do.
+        """
+        traced, mark = self.traced_bits, bits & UPDATE
+        quiet, clock, getframe, enter, oops = self.quiet, time.perf_counter_ns, sys._getframe, self.tracker.enter, self.oops
+
+        def done(turn: Turn | None, loop: Loop, start: int) -> None:
+            end = clock()
+            loop.buffer.put((start, end - start, 0))
+            if turn is not None:
+                turn.end = end
+                turn.bits |= bits | loop.bits
+                turn.what = id(loop)
+
+        def before(frame: FrameType | None, args: tuple[Any, ...]) -> Loop | None:
+            try:
+                return of(frame, args)
+            except Exception as error:
+                oops(error)
+                return None
+
+        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+            def wrapper(*args: Any, **kwds: Any) -> Any:
+                turn = None
+                try:
+                    if quiet[0]:
+                        traced[-1] |= mark
+                        return original(*args, **kwds)
+                    if when is not None and not when():
+                        return original(*args, **kwds)
+                    start = clock()
+                    frame = getframe()
+                    turn = enter(frame, start)
+                    loop = before(frame.f_back, args)
+                    del frame  # it is this very frame: a cycle
+                    result = original(*args, **kwds)
+                except BaseException as error:
+                    if turn is not None and ends and type(error).__name__ in ends:
+                        turn.void = True
+                    unseen(error)
+                    raise
+                if loop is not None:
+                    done(turn, loop, start)
+                return result
+
+            return wrapper
+
+        return wrap

@@ -1,0 +1,68 @@
+"""Counts per line of the user's code: what it created, pulled, pushed."""
+
+from __future__ import annotations
+
+from types import CodeType, FrameType
+from typing import Any
+
+from .events import Tally
+from .places import Places
+
+#: Lines beyond this many share one entry.
+_MOST = 5_000
+
+
+class Tallies:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._entries: dict[tuple[str, str, int, int], list[int]] = {}
+        self._codes: dict[int, CodeType] = {}
+        self._told: dict[tuple[str, str, str, int], int] = {}
+
+    def add(self, what: str, frame: FrameType | None, wall: int = 0, size: int = 0, times: int = 1, symbol: str = "") -> None:
+        """Counts `what` for the innermost line of the user's code around `frame`."""
+        user = self._places.user_frame(frame)
+        if user is None:
+            self.at(what, symbol, None, 0, wall, size, times)
+        else:
+            self.at(what, symbol, user.f_code, user.f_lasti, wall, size, times)
+
+    def at(self, what: str, symbol: str, code: CodeType | None, offset: int, wall: int, size: int, times: int = 1) -> None:
+        key = (what, symbol, id(code), offset)
+        entry = self._entries.get(key)
+        if entry is None:
+            if len(self._entries) >= _MOST:
+                key, code = (what, "", id(None), 0), None
+            if code is not None:
+                self._codes[id(code)] = code  # kept, so that its id stays its own
+            entry = self._entries.setdefault(key, [0, 0, 0])
+        entry[0] += times
+        entry[1] += wall
+        entry[2] += size
+
+    def changed(self, now: int) -> list[Tally]:
+        """What has grown since the last time, as totals per line."""
+        totals: dict[tuple[str, str, str, int], list[int]] = {}
+        lines: dict[tuple[int, int], tuple[str, int]] = {}
+        for (what, symbol, code_id, offset), entry in list(self._entries.items()):
+            place = lines.get((code_id, offset))
+            if place is None:
+                place = lines[code_id, offset] = _line(self._codes.get(code_id), offset)
+            total = totals.setdefault((what, symbol, *place), [0, 0, 0])
+            for i in range(3):
+                total[i] += entry[i]
+        result = []
+        for key, total in totals.items():
+            if self._told.get(key) != total[0]:
+                self._told[key] = total[0]
+                result.append(Tally(*key, *total, now))
+        return result
+
+
+def _line(code: Any, offset: int) -> tuple[str, int]:
+    if code is None:
+        return "", 0
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return code.co_filename, line
+    return code.co_filename, code.co_firstlineno
