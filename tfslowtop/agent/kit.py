@@ -39,13 +39,15 @@ class Kit:
         self.functions: list[Loop] = []
         self.by_code: dict[int | str, Loop] = {}
         """The streams of tf.functions, by the id of their code (or by name)."""
-        self.concrete: weakref.WeakKeyDictionary[Any, CodeType] = weakref.WeakKeyDictionary()
-        """The code that a concrete function was traced from."""
+        self.concrete: weakref.WeakKeyDictionary[Any, tuple[CodeType, int]] = weakref.WeakKeyDictionary()
+        """The code that a concrete function was traced from, and the id of its cache."""
         self.graphs: weakref.WeakSet[Any] = weakref.WeakSet()
         """Graphs that a Session has run."""
         self.creating: set[str] = set()
         """What is being created right now: what is created on the way is part of it."""
-        self._does: dict[int | str, int] = {}
+        self.does: dict[int, int] = {}
+        """What a traced function does, by the id of its cache: one code may make a function that trains and one
+        that does not."""
         self._sites: dict[tuple[str, str, int, int], Loop] = {}
         self._kept: list[CodeType | None] = []
         self._gauges: dict[str, float] = {}
@@ -59,13 +61,6 @@ class Kit:
                 place = place.tb_next
             where = f" ({place.tb_frame.f_code.co_name}:{place.tb_lineno})" if place else ""
             self.agent.emit(Note(f"the agent's own error: {type(error).__name__}: {error}{where}"))
-
-    def does(self, key: int | str, bits: int) -> int:
-        """Notes what a traced function does; all that is known of it so far."""
-        known = self._does[key] = self._does.get(key, 0) | bits
-        if key in self.by_code:
-            self.by_code[key].bits = known
-        return known
 
     def keep(self, code: CodeType | None) -> None:
         """Keeps a code object alive, so that its id stays its own."""

@@ -24,7 +24,7 @@ class FunctionHook(Hook):
 
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
-        self._known: dict[int, tuple[Any, Loop]] = {}
+        self._known: dict[int, tuple[Any, int]] = {}
         self._refs: dict[int, Any] = {}
 
     def place(self, module: ModuleType) -> None:
@@ -34,17 +34,17 @@ class FunctionHook(Hook):
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         kit = self.kit
         quiet, clock, getframe, enter, oops = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter, kit.oops
-        known, learn = self._known, self._learn
+        known, learn, does = self._known, self._learn, kit.does
 
         def done(function: Any, turn: Turn | None, start: int) -> None:
             try:
                 end = clock()
                 record = known.get(id(function))
-                put, loop = record if record is not None else learn(function, getframe().f_back)
+                put, cache = record if record is not None else learn(function, getframe().f_back)
                 put((start, end - start, 0))
                 if turn is not None:
                     turn.end = end
-                    turn.bits |= loop.bits
+                    turn.bits |= does.get(cache, CALL)
                     turn.what = id(function)
             except Exception as error:
                 oops(error)
@@ -64,24 +64,26 @@ class FunctionHook(Hook):
 
         return __call__
 
-    def _learn(self, function: Any, frame: FrameType | None) -> tuple[Any, Loop]:
+    def _learn(self, function: Any, frame: FrameType | None) -> tuple[Any, int]:
         """A function instance that was not called before; functions made of the same code share a stream."""
         code = code_of(getattr(function, "_python_function", None))
         name = str(getattr(function, "_name", None) or getattr(function, "name", None) or "function")
+        cache = id(getattr(function, "_function_cache", None))
         if code is None and hasattr(function, "graph"):
-            code = self.kit.concrete.get(function)
+            code, cache = self.kit.concrete.get(function, (None, 0))
             name = str(getattr(function.graph, "name", name))
         caller = frame.f_back if frame is not None else None  # past the wrapper
         loop = function_stream(self.kit, name, code, caller)
-        record = (loop.buffer.put, loop)
-        number = id(function)
+        record = (loop.buffer.put, cache)
+        number, known, refs, does = id(function), self._known, self._refs, self.kit.does
 
-        def forget(_: Any, number: int = number, known: dict[int, Any] = self._known, refs: dict[int, Any] = self._refs) -> None:
+        def forget(_: Any) -> None:
             known.pop(number, None)
             refs.pop(number, None)
+            does.pop(cache, None)
 
-        self._refs[number] = weakref.ref(function, forget)
-        self._known[number] = record
+        refs[number] = weakref.ref(function, forget)
+        known[number] = record
         return record
 
 
@@ -95,7 +97,6 @@ def function_stream(kit: Kit, name: str, code: CodeType | None, caller: FrameTyp
             caller is not None and kit.places.is_library(caller.f_code.co_filename)
         )
         loop = kit.stream("library-function" if inside else "function", name, file, line)
-        loop.bits = kit.does(key, CALL)
         kit.by_code[key] = loop
         kit.keep(code)
     return loop

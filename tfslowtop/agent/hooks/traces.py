@@ -100,9 +100,10 @@ class TraceHook:
             user = ("", 0)
             if kit is not None:
                 user = kit.places.user_line(frame)
-                kit.does(id(code) if code is not None else name, CALL | bits)
+                cache = id(getattr(options, "function_cache", None))
+                kit.does[cache] = kit.does.get(cache, CALL) | bits
                 if concrete is not None and code is not None:
-                    kit.concrete[concrete] = code
+                    kit.concrete[concrete] = (code, cache)
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
             self._emit(
                 Trace(*place, self._numbers[place], start, wall, reasons, *user, nested=self._depth > 0, jit=jit)
