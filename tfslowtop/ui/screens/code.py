@@ -21,7 +21,7 @@ from ..format import plain
 from .live import LiveScreen, Page
 
 #: Continuation lines of a wrapped line stand this much further in.
-_HANGING = 4
+_HANGING = 8
 
 
 class CodeScreen(LiveScreen):
@@ -176,10 +176,20 @@ def _wrapped(line: Content, width: int, indent: int) -> list[Content]:
     return [pieces[0], *(piece.pad_left(indent) for piece in pieces[1:])]
 
 
-class _Ansi(HighlightTheme):
-    """The terminal's own colours. Textual's theme for that names colours that do not exist."""
+#: By the names that Pygments gives to tokens.
+_ANSI = {
+    "Token.Comment": "dim italic",
+    "Token.Keyword": "bold $secondary",
+    "Token.Literal.Number": "$warning",
+    "Token.Literal.String": "$success",
+    "Token.Name.Builtin": "$secondary",
+    "Token.Name.Decorator": "bold",
+    "Token.Name.Function": "bold underline",
+    "Token.Operator.Word": "bold $secondary",
+}
 
-    STYLES = {
-        token: "bold" if "bold" in style else "italic" if "italic" in style else ""
-        for token, style in HighlightTheme.STYLES.items()
-    }
+
+class _Ansi(HighlightTheme):
+    """For a terminal's own colours. Textual's highlighting for these names colours that do not exist."""
+
+    STYLES = {token: _ANSI[str(token)] for token in HighlightTheme.STYLES if str(token) in _ANSI}

@@ -36,7 +36,8 @@ class Lines(ScrollView, can_focus=True):
         self._lines = new
         self.virtual_size = Size(max(map(cell_len, new), default=0), len(new))
         if following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            # After the layout: only then the end is where the new size says.
+            self.call_after_refresh(self.scroll_end, animate=False, x_axis=False)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

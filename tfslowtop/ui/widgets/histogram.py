@@ -50,7 +50,7 @@ class Histogram(Chart):
     def _x_lines(self, axis: XAxis, gutter: int, width: int) -> list[Line]:
         per_cell = (axis.last - axis.first) / width
         cells = {
-            int((tick - axis.first) / per_cell): tick for tick in _ticks(axis.first, axis.last, width // 12)
+            int((tick - axis.first) / per_cell): tick for tick in _ticks(axis.first, axis.last, width // 10)
         }
         corner, plain_cell, mark = "+-+" if self.mode == "ascii" else "└─┬"
         rule = "".join(mark if x in cells else plain_cell for x in range(width))
