@@ -8,8 +8,8 @@ watched program notices nothing. Errors of the agent's own are swallowed, counte
 from __future__ import annotations
 
 import _thread
-import signal
 import itertools
+import signal
 import threading
 from array import array
 from collections import deque
@@ -94,7 +94,7 @@ class Agent:
         self._lost: dict[int, int] = {}
         self._pending: deque[Event] = deque(maxlen=_PENDING)
         self._closing = threading.Event()
-        self._lock = threading.Lock()  # between two ticks: the sender's, and one that flush() or close() makes
+        self._lock = threading.Lock()  # between the sender's tick and one that flush() or close() makes
         self._sending = threading.Lock()  # held while the sender thread runs
         self._sender = 0
 
@@ -135,16 +135,27 @@ class Agent:
         self.flush()
         self._guard(self.channel.close)
 
+    def abandon(self) -> None:
+        """In a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
+        self._lock, self._sending = threading.Lock(), threading.Lock()
+        self.channel.alive = False
+        self._rings.clear()
+        self._pending.clear()
+
     def _run(self) -> None:
         try:
             while not self._closing.is_set() and self.channel.alive:
+                if self._on_tick is not None:
+                    self._guard(self._on_tick)
                 self._guard(self._tick)
                 self._guard(self._listen)
         finally:
             self._sending.release()
+        if self._on_gone is not None and not self._closing.is_set():
+            self._guard(self._on_gone)
 
     def _listen(self) -> None:
-        for command in self.channel.wait(PERIOD):
+        for command in self.channel.wait(self._period):
             self._on_command(command)
 
     def _tick(self) -> None:
