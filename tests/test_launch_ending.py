@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from launching import SCRIPTS, collect, environment, text_of, wait_for, watched_in_terminal
 
 from tfslowtop.agent.events import Ended, Hello, Note, Output
+from tfslowtop.sources import control
 from tfslowtop.sources.script import ScriptSource, find_sessions, pass_signals_on, pick_session
 from tfslowtop.sources.source import SourceError
 
@@ -192,6 +194,7 @@ def test_the_newest_watcher_has_it(run):
 
 WATCHER = """
 import sys
+from tfslowtop.sources import control
 from tfslowtop.sources.script import ScriptSource
 source = ScriptSource(sys.argv[2:], headless=sys.argv[1] == "headless")
 source.start()
@@ -276,6 +279,32 @@ def test_closing_without_being_asked_to_stop_leaves_the_script_alone(run):
     wait_for(source, printing)
     source.close()
     assert still_counts(count)
+
+
+def test_when_our_standard_output_is_data_the_scripts_goes_to_standard_error(capfd):
+    code = "import sys; print('out'); print('err', file=sys.stderr)"
+    source = ScriptSource(["-u", "-c", code], env=environment(), headless=True, stdout_to_stderr=True)
+    source.start()
+    collect(source)
+    source.close()
+    assert capfd.readouterr() == ("", "out\nerr\n")
+
+
+def test_a_watcher_that_talks_nonsense_does_not_harm_the_script(run):
+    source, count = run("import")
+    wait_for(source, printing)
+    session = pick_session(source.pid)
+    for nonsense in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100, control.frame(control.RESIZE, b"?")):
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect(session.watch_address)
+            stranger.send(nonsense)
+            time.sleep(0.1)
+    assert still_counts(count)
+    again = ScriptSource.reattach(pick_session(source.pid))
+    again.start()
+    again.stop()
+    assert collect(again)[-1].code == 7
+    again.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])

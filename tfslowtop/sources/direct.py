@@ -78,6 +78,8 @@ class DirectScript(Loop):
             return [Note("A second process tried to connect; it was refused.")]
         self._connection = connection
         self._selector.register(connection.socket, selectors.EVENT_READ)
+        if self._heard_agent:
+            connection.socket.send(b"\1")  # one that lost its connection waits to be called
         return []
 
     def _receive(self) -> list[Event]:

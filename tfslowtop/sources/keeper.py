@@ -10,18 +10,18 @@ Runs on the standard library alone, and starts the script before it imports the 
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import signal
-from typing import Any
 
 from .terminal import open_terminal, spawn
 
 
 def main() -> None:
     """Started by `kept.start_keeper`, in a session of its own; its instructions come on standard input."""
-    with os.fdopen(0, "rb", closefd=False) as instructions:
-        config: dict[str, Any] = json.load(instructions)
+    # Not JSON: that is 40 ms of imports before the script runs, and both ends are this very Python.
+    with open(0, "rb", closefd=False) as instructions:
+        config = marshal.load(instructions)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTTOU, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     # Before the script starts, so that its end cannot be missed.

@@ -61,10 +61,17 @@ class Keeper:
 
     def run(self) -> None:
         while not self._over():
-            self._wait()
-            self._reap()
-            if self._code is not None and not self._told and self._quiet():
-                self._tell_the_end()
+            try:
+                self._wait()
+                self._reap()
+                if self._code is not None and not self._told and self._quiet():
+                    self._tell_the_end()
+            except Exception as error:
+                # A mistake of ours must not hang up on the script: go on without whoever brought it about.
+                self._say(f"The keeper's own error: {type(error).__name__}: {error}")
+                self._feed_watcher()
+                self._lose_watcher()
+                time.sleep(0.1)
 
     def _over(self) -> bool:
         # Children that the script left running may still print; they do so in peace until the last is gone.
@@ -160,20 +167,22 @@ class Keeper:
     def _tell_the_end(self) -> None:
         assert self._code is not None
         self._told = True
+        self._agents.close()
+        self._watchers.close()
         if self._watcher is None:
             # For whoever asks later. The file says the end, so the lock no longer matters.
             record = self._record
             ended = Record(record.pid, record.argv, record.cwd, record.started, record.token, self._code)
             write(self._directory, ended, bytes(self._tail.kept[-KEPT:]))
-        else:
-            last = self._tail.take(last=True)
-            self._watcher.out += (encode(Output(last)) if last else b"") + encode(
-                Ended(self._code, "", time.perf_counter_ns())
-            )
-            self._feed_watcher()
-            shutil.rmtree(self._directory, ignore_errors=True)
-        self._agents.close()
-        self._watchers.close()
+            return
+        shutil.rmtree(
+            self._directory, ignore_errors=True
+        )  # before it is told: then there is no session any more
+        last = self._tail.take(last=True)
+        if last:
+            self._watcher.out += encode(Output(last))
+        self._watcher.out += encode(Ended(self._code, "", time.perf_counter_ns()))
+        self._feed_watcher()
 
     # -- the agent ----------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import selectors
 import signal
@@ -147,6 +147,7 @@ class EndedScript(Loop):
         super().__init__()
         self.pid: int | None = None
         self._session = session
+        self.soon(lambda: None)  # it is all there: nothing to wait for
 
     def _tick(self) -> list[Event]:
         text, code = self._session.last_output, self._session.record.code or 0
@@ -197,7 +198,7 @@ def _start_keeper(
     ignored = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.SIG_IGN]
     ignored = [n for n in ignored if n not in (signal.SIGPIPE, signal.SIGXFSZ)]  # Python's own doing
     config = {
-        "argv": command.argv,
+        "argv": list(command.argv),
         "program": list(program),
         "environment": dict(command.environment),
         "cwd": command.cwd,
@@ -210,7 +211,7 @@ def _start_keeper(
         "stdin": stdin,
         "rows": size[0],
         "columns": size[1],
-        "ignored": ignored,
+        "ignored": [int(n) for n in ignored],
     }
     kept = [session.agent.fileno(), session.watch.fileno(), session.lock, file, stdin]
     try:
@@ -224,7 +225,7 @@ def _start_keeper(
         )
         assert keeper.stdin is not None
         with keeper.stdin:
-            keeper.stdin.write(json.dumps(config).encode())
+            keeper.stdin.write(marshal.dumps(config))
     except OSError as error:
         raise SourceError(f"The script's keeper could not be started: {error.strerror or error}.") from error
     return keeper

@@ -31,14 +31,11 @@ class Loop:
         self._wake_read.setblocking(False)
         self._wake_write.setblocking(False)
         self._selector.register(self._wake_read, selectors.EVENT_READ)
+        self.asked_to_stop = False
         self._pressed = 0  # how many of _PRESSURE were sent
         self._press_at = 0.0
         self._ended = False
         self._closed = False
-
-    @property
-    def asked_to_stop(self) -> bool:
-        return self._pressed > 0
 
     def events(self, timeout: float) -> Sequence[Event]:
         if self._ended or self._closed:
@@ -63,6 +60,7 @@ class Loop:
 
     def stop(self) -> None:
         """As Ctrl-C first; SIGTERM and SIGKILL follow with patience, or at once when asked again."""
+        self.asked_to_stop = True
         self.soon(self._press)
 
     def signal(self, number: int) -> None:

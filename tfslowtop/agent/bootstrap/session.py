@@ -158,7 +158,7 @@ class Session:
 def _attach(channel: _Channel, step: str | None) -> Attachment:
     from .. import attach, imports
 
-    execute = imports._Loader.exec_module
+    execute = getattr(getattr(imports, "_Loader", None), "exec_module", None)
     if isinstance(execute, FunctionType):
         # When TensorFlow itself fails to import, its traceback is the one that it has without us.
         execute.__code__ = execute.__code__.replace(co_filename=_IMPORT_SYSTEM)
