@@ -76,6 +76,10 @@ def _open(arguments: Sequence[str]) -> int:
     # Textual takes about 270 ms to import.
     from .ui.app import Options, TfslowtopApp
 
+    if options.in_process:
+        from .sources.inprocess import take_output
+
+        take_output()
     entries = all_entries()
     if start is not None and all(entry.path != start.path for entry in entries):
         entries = [start, *entries]

@@ -6,6 +6,7 @@ modules that somebody waits for. Each is wrapped once; the finder leaves when no
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
@@ -39,6 +40,7 @@ class Watch(importlib.abc.MetaPathFinder):
     def on_import(self, name: str, *, before: Callback = lambda: None, after: Callback = lambda: None) -> None:
         """Calls `before` and `after` around the import of `name`; `after` at once if it is there already."""
         if name in sys.modules:
+            importlib.import_module(name)  # waits, if another thread is in the middle of it
             after()
             return
         self._waiting[name] = (before, after)

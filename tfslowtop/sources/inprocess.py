@@ -7,6 +7,7 @@ screen stalls while they last, and a crash of the kernel takes the app with it.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,36 @@ from pathlib import Path
 
 from ..agent.agent import Agent
 from ..agent.channel import MemoryChannel
-from ..agent.events import Command, Ended, Event, Stop
+from ..agent.events import Command, Ended, Event, Output, Stop
 from ..kernel import Kernel
+
+#: The reading end of what the kernel writes to standard output and error, once they are taken.
+_output: int | None = None
+
+
+def take_output() -> None:
+    """Keeps the kernel's output off the screen; before the app starts.
+
+    TensorFlow writes to the descriptors themselves, where the screen is drawn. So the screen gets descriptors of
+    its own, and what is written to the usual ones goes into a pipe.
+    """
+    global _output
+    _output, write = os.pipe()
+    os.set_blocking(_output, False)
+    for name, number in (("__stdout__", 1), ("__stderr__", 2)):
+        setattr(sys, name, os.fdopen(os.dup(number), "w", encoding="utf-8"))  # the app's, for good
+        os.dup2(write, number)
+    os.close(write)
+    os.set_blocking(1, False)  # a full pipe must not hold the kernel: then the rest is lost
+
+
+def _read_output() -> list[Event]:
+    if _output is None:
+        return []
+    try:
+        return [Output(os.read(_output, 1 << 16).decode(errors="replace"))]
+    except BlockingIOError:
+        return []
 
 
 class InProcessSource:
@@ -23,7 +52,8 @@ class InProcessSource:
         self, path: Path, *, params: Mapping[str, str] | None = None, fixes: Sequence[str] = ()
     ) -> None:
         self._channel = MemoryChannel()
-        self._agent = Agent(self._channel, on_command=lambda command: self._kernel.obey(command))
+        # A lambda, because the kernel does not exist yet.
+        self._agent = Agent(self._channel, on_command=lambda command: self._kernel.obey(command))  # noqa: PLW0108
         self._kernel = Kernel(self._agent, path.resolve(), dict(params or {}), fixes)
         self._thread = threading.Thread(target=self._run, name="tfslowtop-kernel", daemon=True)
         self._code = 0
@@ -49,7 +79,7 @@ class InProcessSource:
         while not waiting and self._thread.is_alive() and time.monotonic() < deadline:
             time.sleep(0.01)
         alive = self._thread.is_alive()  # asked before the rest is taken, so that nothing comes after Ended
-        events: list[Event] = []
+        events = _read_output()
         while waiting:
             events.append(waiting.popleft())
         if not alive:
