@@ -79,12 +79,8 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 8.0
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {rounds} rounds of {seconds:g} s")
-    print(
-        "latency against the kernel alone (median, p99); gaps of the screen's 10 ms ticks (p99, longest; ms)"
-    )
-    print(
-        f"{'kernel':13} {'way':11} {'median':>7} {'p99':>7}   {'importing':>13} {'running':>15}  {'app CPU':>7}"
-    )
+    print("latency against the kernel alone; gaps of the screen's 10 ms ticks (p99, longest; ms)")
+    print(f"{'kernel':13} {'way':11} {'median':>7} {'p99':>7} {'importing':>15} {'running':>15} {'CPU':>8}")
     for kernel in sys.argv[3:] or KERNELS:
         all_rounds = [measure(kernel, seconds) for _ in range(rounds)]
         for way in WAYS[1:]:

@@ -25,8 +25,8 @@ _output: int | None = None
 def take_output() -> None:
     """Keeps the kernel's output off the screen; before the app starts.
 
-    TensorFlow writes to the descriptors themselves, where the screen is drawn. So the screen gets descriptors of
-    its own, and what is written to the usual ones goes into a pipe.
+    TensorFlow writes to the descriptors themselves, where the screen is drawn. So the screen gets descriptors
+    of its own, and what is written to the usual ones goes into a pipe.
     """
     global _output
     _output, write = os.pipe()
