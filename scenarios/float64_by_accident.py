@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         "NumPy makes float64 by default, tensors made from it are float64 too, and all that follows stays"
         " that way. "
         "Twice the bytes move and each vector instruction handles half as many numbers. "
-        "Cast once to float32, the same calculation takes less than half the time here, and the result "
+        "Cast once to float32, the same calculation takes about half the time here, and the result "
         "agrees to single precision."
     ),
     example=(
