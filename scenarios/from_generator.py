@@ -54,7 +54,7 @@ def setup(params: Params) -> SimpleNamespace:
     from_slices = tf.data.Dataset.from_tensor_slices(data).repeat().batch(params.batch)
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = (
-        False  # nothing runs ahead: each batch's own time shows
+        False  # nothing runs ahead
     )
     return SimpleNamespace(
         data=data,
