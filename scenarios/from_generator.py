@@ -53,9 +53,7 @@ def setup(params: Params) -> SimpleNamespace:
     by_batch = tf.data.Dataset.from_generator(batches, output_signature=whole_batch)
     from_slices = tf.data.Dataset.from_tensor_slices(data).repeat().batch(params.batch)
     options = tf.data.Options()
-    options.experimental_optimization.inject_prefetch = (
-        False  # nothing runs ahead
-    )
+    options.experimental_optimization.inject_prefetch = False  # nothing runs ahead
     return SimpleNamespace(
         data=data,
         batch=params.batch,
