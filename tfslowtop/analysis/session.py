@@ -16,9 +16,12 @@ import numpy as np
 from ..agent import events
 from ..agent.events import SAMPLE
 from .blocks import Blocks, Floats, Ints, Ring
+from .curves import filled, held
 from .duel import Duel
 from .effect import before_after
-from .series import Curve, Series
+from .retraces import Retraces
+from .series import Series
+from .streams import Streams, StreamView
 from .trend import Trend, describe, describe_leak, slope, trend
 from .verdict import pauses
 from .view import Distribution, Mark, PanelView, Segment, View
@@ -34,8 +37,6 @@ _EFFECT_FOR = 60 * _SECOND
 #: Growth of memory that is worth a word.
 _MATTERS = float(1 << 20)
 _KEPT_MARKS = 64
-#: A gauge that does not change is read out once a second.
-_HOLD = 2 * _SECOND
 _GAUGE_POINTS = 4096
 _MAX_OUTPUT = 200_000
 
@@ -70,7 +71,12 @@ class _Gauge:
 class Session:
     def __init__(self) -> None:
         self.latency = Series()
+        self.streams = Streams()
         self.stream: events.Stream | None = None
+        """The one whose curve is drawn: the step."""
+        self.step_why = ""
+        self.retraces = Retraces()
+        self.tallies: dict[tuple[str, str, int], events.Tally] = {}
         self.failure: events.Failed | None = None
         self.ended: events.Ended | None = None
         self.output = ""
@@ -119,12 +125,16 @@ class Session:
 
     @_take.register
     def _(self, event: events.Samples) -> None:
-        if self.stream is None or event.stream != self.stream.id:
+        stats = self.streams.all.get(event.stream)
+        if stats is None:
             return
         records = np.frombuffer(event.packed, "<i8").reshape(-1, SAMPLE.size // 8)
         index = np.arange(event.first, event.first + len(records))
         start = np.ascontiguousarray(records[:, 0])
         wall, cpu = records[:, 1] / 1e9, records[:, 2] / 1e9
+        stats.add(index, start, wall, cpu)
+        if self.stream is None or event.stream != self.stream.id:
+            return
         self.latency.add(start, wall)
         self._iterations = max(self._iterations, event.first + len(records))
         begin = 0
@@ -160,11 +170,15 @@ class Session:
 
     @_take.register
     def _(self, event: events.Folded) -> None:
+        stats = self.streams.all.get(event.stream)
+        if stats is None:
+            return
+        sketch = np.array(event.sketch) / 1e9
+        stats.add_folded(event, sketch)
         if self.stream is None or event.stream != self.stream.id:
             return
         while self._coming and self._coming[0].iteration <= event.first:
             self._turn(self._coming.popleft())
-        sketch = np.array(event.sketch) / 1e9
         span = (event.start, event.end)
         totals = (event.wall_min / 1e9, event.wall_max / 1e9, event.wall_sum / 1e9)
         self.latency.add_folded(*span, event.count, *totals, list(sketch))
@@ -197,11 +211,34 @@ class Session:
         self._trace_ns += event.wall
         self._trace_count += 1
         self._last_traces.append(event)
+        self.retraces.add(event)
         self._later(self._traces, event.at, float(self._trace_count))
 
     @_take.register
     def _(self, event: events.Stream) -> None:
-        self.stream = self.stream or event
+        self.streams.announce(event)
+        # A scenario has one stream, its kernel. A script's step is chosen in the target, which says so.
+        if event.kind == "kernel" or (self.stream is not None and self.stream.id == event.id):
+            self.stream = event
+
+    @_take.register
+    def _(self, event: events.Step) -> None:
+        """Another stream is the step: the curve is made anew of what is kept of it."""
+        stats = self.streams.all.get(event.stream)
+        self.step_why = event.why
+        if stats is None or (self.stream is not None and self.stream.id == event.stream):
+            return
+        self.stream = stats.info
+        self.latency = Series()
+        kept = stats.blocks.stretch()
+        self.latency.add(kept.start, kept.wall)
+        self._iterations = stats.calls
+        self._segments.append(_Segment(Mark(event.at, stats.calls, self._segments[-1].mark.fixes, ())))
+        self._segments[-1].blocks.add(kept.index, kept.start, kept.wall, kept.cpu)
+
+    @_take.register
+    def _(self, event: events.Tally) -> None:
+        self.tallies[event.what, event.file, event.line] = event
 
     @_take.register
     def _(self, event: events.Phase) -> None:
@@ -269,6 +306,10 @@ class Session:
             panels=tuple(panels),
             segments=tuple(Segment(s.mark, s.trend, s.memory, s.pause_share) for s in self._segments),
             comparison=self._duel.result() if self._duel else None,
+            streams=self._stream_views(now),
+            retraced=self._retraced(now),
+            step=self.stream.id if self.stream else None,
+            step_why=self.step_why,
             traces=self._trace_count,
             trace_seconds=self._trace_ns / 1e9,
             last_traces=last_traces,
@@ -289,7 +330,22 @@ class Session:
         count = round(float(histogram.counts.sum()) + histogram.zeros)
         return Distribution(name, unit, histogram, count, *map(series.quantile, (0.5, 0.95, 0.99)))
 
+    def elapsed(self, now: int) -> float:
+        """Seconds that the target has run."""
+        return (
+            max(0.0, ((self.ended.at if self.ended else now) - self._started) / 1e9) if self._started else 0.0
+        )
+
+    def _stream_views(self, now: int) -> tuple[StreamView, ...]:
+        step = self.stream.id if self.stream else None
+        return self.streams.views(self.elapsed(now), self.retraces.counts(), step)
+
+    def _retraced(self, now: int) -> tuple[str, ...]:
+        calls = {(s.info.file, s.info.line): s.calls for s in self.streams.all.values()}
+        return self.retraces.sentences(calls, self.elapsed(now))
+
     def _think(self, now: int) -> None:
+        self.streams.think()
         segment = self._segments[-1]
         segment.trend = trend(segment.blocks)
         whole = segment.blocks.stretch()
@@ -320,7 +376,7 @@ class Session:
         return PanelView(
             name="latency",
             unit="s",
-            curve=_filled(self.latency.curve(*window), window[1]),
+            curve=filled(self.latency.curve(*window), window[1]),
             now=float(np.median(recent)) if len(recent) else math.nan,
             median=self.latency.quantile(0.5),
             p95=self.latency.quantile(0.95),
@@ -332,7 +388,7 @@ class Session:
         return PanelView(
             name="retraces",
             unit="",
-            curve=_held(self._traces.curve(*window), self._trace_count, self._started),
+            curve=held(self._traces.curve(*window), self._trace_count, self._started),
             now=float(self._trace_count),
             median=math.nan,
             p95=math.nan,
@@ -352,7 +408,7 @@ class Session:
         return PanelView(
             name=name,
             unit=unit,
-            curve=_filled(gauge.series.curve(*window), window[1]),
+            curve=filled(gauge.series.curve(*window), window[1]),
             now=gauge.series.last,
             median=gauge.series.quantile(0.5),
             p95=gauge.series.quantile(0.95),
@@ -363,28 +419,3 @@ class Session:
 
 def _unit(name: str) -> str:
     return "B" if name.endswith(_BYTES) else ""
-
-
-def _held(curve: Curve, count: int, since: int) -> Curve:
-    """A running count between its steps: it keeps its value, and is zero before the first."""
-    values = curve.hi
-    known = np.isfinite(values)
-    columns = np.arange(len(values))
-    last = np.maximum.accumulate(np.where(known, columns, -1))
-    before = curve.lo[known][0] - 1 if known.any() else count
-    held = np.where(last >= 0, values[last], before)
-    held[curve.start_ns + (columns + 1) * curve.width_ns <= (since or 2**63)] = np.nan
-    return replace(curve, lo=held, mid=held, hi=held)
-
-
-def _filled(curve: Curve, now: int) -> Curve:
-    """A gauge holds until its next reading; one that has not been read for seconds is unknown."""
-    columns = np.arange(len(curve.mid))
-    last = np.maximum.accumulate(np.where(np.isfinite(curve.mid), columns, -1))
-    old = (columns - last) * curve.width_ns > _HOLD
-    last[old | (columns * curve.width_ns + curve.start_ns > now)] = -1
-
-    def fill(values: Floats) -> Floats:
-        return np.where(last >= 0, values[last], np.nan)
-
-    return replace(curve, lo=fill(curve.lo), mid=fill(curve.mid), hi=fill(curve.hi))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..agent.events import Ended, Failed, Trace
 from .effect import Effect
 from .series import Curve, Histogram
+from .streams import StreamView
 from .trend import Trend
 
 
@@ -92,6 +93,12 @@ class View:
     panels: tuple[PanelView, ...]
     segments: tuple[Segment, ...]
     comparison: Comparison | None
+    streams: tuple[StreamView, ...]
+    """Everything that repeats, the dearest first."""
+    retraced: tuple[str, ...]
+    """Functions that were traced again and again, and which argument is to blame."""
+    step: int | None
+    step_why: str
     traces: int
     trace_seconds: float
     last_traces: tuple[Trace, ...]
