@@ -1,6 +1,6 @@
 """Runs scripts one after the other in this process, each watched by an agent of its own; prints what it saw.
 
-    python drive.py [--step NAME] script.py ...        # one JSON object per script, on the last lines
+python drive.py [--step NAME] script.py ...        # one JSON object per script, on the last lines
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def watch(script: str, step: str | None) -> dict:
     except Exception as problem:
         error = f"{type(problem).__name__}: {problem}"
     attachment.remove()
-    events = [(type(e).__name__, dataclasses.asdict(e) if type(e).__name__ != "Samples" else None, e) for e in channel.events]
+    events = [
+        (type(e).__name__, dataclasses.asdict(e) if type(e).__name__ != "Samples" else None, e)
+        for e in channel.events
+    ]
     streams: dict[int, dict] = {}
     for kind, fields, event in events:
         if kind == "Stream":

@@ -22,5 +22,11 @@ class Net(tf.keras.Model):
 
 net = Net()
 net.compile("sgd", run_eagerly=True)
-net.fit(np.random.randn(64, 3).astype("float32"), np.random.randn(64, 1).astype("float32"), batch_size=8, epochs=2, verbose=0)
+net.fit(
+    np.random.randn(64, 3).astype("float32"),
+    np.random.randn(64, 1).astype("float32"),
+    batch_size=8,
+    epochs=2,
+    verbose=0,
+)
 # expect: 16 | net.fit(

@@ -7,7 +7,9 @@ with tf.Graph().as_default():
     y = v1.placeholder(tf.float32, [None, 1])
     w = v1.get_variable("w", [3, 1])
     loss = tf.reduce_mean((x @ w - y) ** 2)
-    train = v1.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=v1.train.get_or_create_global_step())
+    train = v1.train.GradientDescentOptimizer(0.1).minimize(
+        loss, global_step=v1.train.get_or_create_global_step()
+    )
     with v1.Session() as sess:
         sess.run(v1.global_variables_initializer())
         for epoch in range(5):

@@ -1,7 +1,7 @@
 """The agent in somebody's own program: hooks, loops, the choice of the step, and their removal.
 
-`start` is called when TensorFlow begins to be imported. Each hook waits for the modules that hold its places, so
-everything is there before the program's first call. Nothing here may raise into the program.
+`start` is called when TensorFlow begins to be imported. Each hook waits for the modules that hold its
+places, so everything is there before the program's first call. Nothing here may raise into the program.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ _TALLY_EVERY = 1_000_000_000
 
 class Attachment:
     def __init__(self, channel: Channel, *, step: str | None, script: str) -> None:
-        self.agent = Agent(channel, on_command=self.obey, on_tick=self._tick, on_gone=self.remove, period=PERIOD)
+        self.agent = Agent(
+            channel, on_command=self.obey, on_tick=self._tick, on_gone=self.remove, period=PERIOD
+        )
         self.kit = Kit(self.agent, script)
         self.step: Loop | None = None
         self._wanted = step or ""
@@ -78,13 +80,18 @@ class Attachment:
     def start(self) -> None:
         if self._wanted:
             file, _, line = self._wanted.rpartition(":")
-            self.kit.tracker.count_calls_of(*((file, int(line)) if line.isdigit() and file else (self._wanted, 0)))
+            self.kit.tracker.count_calls_of(
+                *((file, int(line)) if line.isdigit() and file else (self._wanted, 0))
+            )
         for hook in self._hooks:
             for module in hook.modules:
                 self._places.setdefault(module, []).append(hook)
         self._places.setdefault(TRACES, [])
-        # TensorFlow wraps some of its own methods at the end of its import: hooks go in after that, on the outside.
-        self._watch.on_import("tensorflow", before=self._importing, after=lambda: self._wait_for("tensorflow."))
+        # TensorFlow wraps some of its own methods at the end of its import: hooks go in after that, on the
+        # outside.
+        self._watch.on_import(
+            "tensorflow", before=self._importing, after=lambda: self._wait_for("tensorflow.")
+        )
         self._wait_for("keras.", "tf_keras.")
         self._watch.on_import("tfslowtop", after=self._marker.place)
         if hasattr(os, "register_at_fork"):
@@ -153,7 +160,9 @@ class Attachment:
             if getattr(getattr(module, "__spec__", None), "_initializing", False):
                 return False
             version = version_of(name.partition(".")[0])
-            self.agent.emit(Note(f"{hook.title} are not watched: {missing} is not there in version {version}"))
+            self.agent.emit(
+                Note(f"{hook.title} are not watched: {missing} is not there in version {version}")
+            )
         except Exception as error:
             self.kit.oops(error)
         return True
@@ -186,7 +195,7 @@ class Attachment:
             self.agent.emit(tally)
 
     def _introduce(self, now: int) -> None:
-        """Says what runs here, once TensorFlow has made its own choices: asking earlier would make them for it."""
+        """Says what runs here once TensorFlow has chosen its devices: asking earlier would choose for it."""
         tensorflow = sys.modules.get("tensorflow")
         version = getattr(tensorflow, "__version__", None)
         context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
@@ -220,7 +229,7 @@ class Attachment:
         self.agent.emit(Step(loop.stream, why, now))
 
     def _forked(self) -> None:
-        """In a child of the program: it is not watched, so it runs without hooks and leaves the socket alone."""
+        """In a child of the program: it is not watched, so it runs without hooks."""
         if os.getpid() == self._pid or self._removed:
             return
         self._removed = True

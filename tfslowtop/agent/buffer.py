@@ -1,8 +1,8 @@
 """Samples from any number of threads, without a lock and without a cost of its own.
 
-`put` is `list.extend` itself: one call into C that the GIL makes atomic, so writers on several threads cannot
-tear or overwrite each other's records. Nothing that the garbage collector tracks stays alive, so the collector
-runs as often as without us. The one reader takes what is there from the front.
+`put` is `list.extend` itself: one call into C that the GIL makes atomic, so writers on several threads
+cannot tear or overwrite each other's records. Nothing that the garbage collector tracks stays alive, so the
+collector runs as often as without us. The one reader takes what is there from the front.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable
 
-#: Records beyond this many are dropped by the reader, oldest first: it was kept from running for a very long time.
+#: Records beyond this many are dropped by the reader, oldest first: it was kept from running for a very long
+#: time.
 CAPACITY = 1 << 20
 
 

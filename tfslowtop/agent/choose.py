@@ -1,10 +1,11 @@
 """Which of the things that repeat a person would call the step.
 
-A training step is the smallest loop whose turn has a forward pass, a gradient and a change of the model. So a loop
-over micro-batches (gradients only) or over layers (changes only) is part of a step, and the loop around it that
-adds what is missing is the step. Where nothing is trained, the step is the innermost loop that does the work,
-unless it only goes through the parts of one piece of work: other functions at every turn, or a few turns each
-inside a loop that goes round far more often. Keras' own batches count as turns of a loop.
+A training step is the smallest loop whose turn has a forward pass, a gradient and a change of the model. So
+a loop over micro-batches (gradients only) or over layers (changes only) is part of a step, and the loop
+around it that adds what is missing is the step. Where nothing is trained, the step is the innermost loop
+that does the work, unless it only goes through the parts of one piece of work: other functions at every
+turn, or a few turns each inside a loop that goes round far more often. Keras' own batches count as turns of
+a loop.
 """
 
 from __future__ import annotations
@@ -51,7 +52,15 @@ def choose(loops: list[Loop], calls: list[Loop]) -> tuple[Loop, str] | None:
     return (called, "the call that takes most of the time; no loop was seen") if called else None
 
 
-_CALLED = ("function", "session-run", "predict", "train-on-batch", "model-call", "evaluate", "predict-on-batch")
+_CALLED = (
+    "function",
+    "session-run",
+    "predict",
+    "train-on-batch",
+    "model-call",
+    "evaluate",
+    "predict-on-batch",
+)
 
 
 def _wall(loop: Loop) -> int:
@@ -89,11 +98,11 @@ def _whole_update(loop: Loop) -> Loop | None:
             best = outer if _complete(outer) else None
         elif own_gradient and own_change:  # several updates make one step, as a generator's and its critic's
             best = outer
-        elif own_commit and best.did(COMMIT) < _AT_TIMES:  # the inner one only adds up what the optimizer applies
+        elif (
+            own_commit and best.did(COMMIT) < _AT_TIMES
+        ):  # the inner one only adds up what the optimizer applies
             best = outer
-        elif own_change and _says(_PARTS, best):
-            best = outer
-        elif _in_step_with(best, outer) and not best.kind == "fit":
+        elif (own_change and _says(_PARTS, best)) or (_in_step_with(best, outer) and best.kind != "fit"):
             best = outer
         at = outer
     return best
@@ -113,7 +122,9 @@ def _whole_work(loop: Loop, alive: list[Loop]) -> Loop:
         parts = loop.changes >= _USUALLY * loop.count and turns > 1 and not _says(_STEPS, loop)
         few = outer.count > 2 * turns and not _says(_STEPS, loop)
         works = outer.did(_WORK & ~HOST, own=True) >= _USUALLY
-        if not (parts or _says(_PARTS, loop) or _in_step_with(loop, outer) or (few and (works or turns <= 8))):
+        if not (
+            parts or _says(_PARTS, loop) or _in_step_with(loop, outer) or (few and (works or turns <= 8))
+        ):
             return loop
         loop = outer
     return loop
@@ -137,4 +148,3 @@ def matches(loop: Loop, wanted: str) -> bool:
     if line.isdigit() and file:
         return loop.line == int(line) and loop.file.endswith(file)
     return loop.kind != "loop" and loop.name in (wanted, wanted.rpartition(".")[2])
-

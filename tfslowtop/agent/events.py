@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Union
 
 #: One sample: start, wall time and CPU time of the whole process (0 where it was not read), in nanoseconds.
 SAMPLE = struct.Struct("<qqq")
@@ -128,7 +127,7 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often one line of the user's code did something, in total so far: created a model, pulled a result."""
+    """How often one line of the user's code did something, in total: created a model, pulled a result."""
 
     what: str
     symbol: str
@@ -251,26 +250,26 @@ class Detach:
     """Command: take the hooks off and let the program run on alone."""
 
 
-Event = Union[
-    Hello,
-    About,
-    Phase,
-    Stream,
-    Samples,
-    Folded,
-    Trace,
-    Gauge,
-    Tally,
-    Step,
-    Toggled,
-    Block,
-    Failed,
-    Lost,
-    Note,
-    Output,
-    Ended,
-]
-Command = Union[SetFixes, SetParams, Compare, Stop, ChooseStep, Detach]
-Message = Union[Event, Command]
+Event = (
+    Hello
+    | About
+    | Phase
+    | Stream
+    | Samples
+    | Folded
+    | Trace
+    | Gauge
+    | Tally
+    | Step
+    | Toggled
+    | Block
+    | Failed
+    | Lost
+    | Note
+    | Output
+    | Ended
+)
+Command = SetFixes | SetParams | Compare | Stop | ChooseStep | Detach
+Message = Event | Command
 
 COMMANDS = (SetFixes, SetParams, Compare, Stop, ChooseStep, Detach)

@@ -1,14 +1,16 @@
 """The loops of a code object, from its bytecode alone: no source needed, nothing guessed from line numbers.
 
-Python puts the cold parts of a function (exception handlers) behind its warm ones, so an offset says little about
-what comes before what. The control-flow graph does: a natural loop is what can come back to a header that
-dominates it, and inside a loop a place that cannot be reached forward from the last one was reached by going round.
+Python puts the cold parts of a function (exception handlers) behind its warm ones, so an offset says little
+about what comes before what. The control-flow graph does: a natural loop is what can come back to a header
+that dominates it, and inside a loop a place that cannot be reached forward from the last one was reached by
+going round.
 """
 
 from __future__ import annotations
 
 import bisect
 import dis
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType
@@ -119,7 +121,7 @@ def _leaders(instructions: list[dis.Instruction], handlers: list[tuple[int, int,
     leaders = {0}
     for entry in handlers:
         leaders.update(entry)
-    for here, following in zip(instructions, instructions[1:], strict=False):
+    for here, following in itertools.pairwise(instructions):
         if here.opcode in _JUMPS:
             leaders.add(int(here.argval))
         if here.opcode in _JUMPS or here.opname in _ENDS:

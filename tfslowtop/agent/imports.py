@@ -24,7 +24,8 @@ class _Loader(importlib.abc.Loader):
         return self._inner.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        # The module keeps its own loader: whoever asks for its source or resources finds what was there before.
+        # The module keeps its own loader: whoever asks for its source or resources finds what was there
+        # before.
         module.__loader__ = self._inner
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
@@ -37,7 +38,9 @@ class Watch(importlib.abc.MetaPathFinder):
     def __init__(self) -> None:
         self._waiting: dict[str, tuple[Callback, Callback]] = {}
 
-    def on_import(self, name: str, *, before: Callback = lambda: None, after: Callback = lambda: None) -> None:
+    def on_import(
+        self, name: str, *, before: Callback = lambda: None, after: Callback = lambda: None
+    ) -> None:
         """Calls `before` and `after` around the import of `name`; `after` at once if it is there already."""
         if name in sys.modules:
             importlib.import_module(name)  # waits, if another thread is in the middle of it

@@ -46,8 +46,8 @@ class Kit:
         self.creating: set[str] = set()
         """What is being created right now: what is created on the way is part of it."""
         self.does: dict[int, int] = {}
-        """What a traced function does, by the id of its cache: one code may make a function that trains and one
-        that does not."""
+        """What a traced function does, by the id of its cache: functions of the same code may do different
+        things."""
         self._sites: dict[tuple[str, str, int, int], Loop] = {}
         self._kept: list[CodeType | None] = []
         self._gauges: dict[str, float] = {}
@@ -87,7 +87,11 @@ class Kit:
             if user is not None:
                 self.keep(user.f_code)
             file, line = (user.f_code.co_filename, user.f_lineno or 0) if user is not None else ("", 0)
-            same = (s for s in self._sites.values() if (s.kind, s.name, s.file, s.line) == (kind, name, file, line))
+            same = (
+                s
+                for s in self._sites.values()
+                if (s.kind, s.name, s.file, s.line) == (kind, name, file, line)
+            )
             loop = next(same, None) or self.stream(kind, name, file, line)
             self._sites[key] = loop
         return loop
@@ -107,7 +111,13 @@ class Kit:
         whether a call counts at all: in a TensorFlow 1 graph, a call builds and does not do.
         """
         traced, mark = self.traced_bits, bits & UPDATE
-        quiet, clock, getframe, enter, oops = self.quiet, time.perf_counter_ns, sys._getframe, self.tracker.enter, self.oops
+        quiet, clock, getframe, enter, oops = (
+            self.quiet,
+            time.perf_counter_ns,
+            sys._getframe,
+            self.tracker.enter,
+            self.oops,
+        )
 
         def done(turn: Turn | None, loop: Loop, start: int) -> None:
             end = clock()

@@ -89,8 +89,9 @@ class Turn:
         self.bits = self.below = 0
         self.void = False
         self.what = 0
-        """Which function the turn called last, by id; `first` is which one the first turn of a loop inside called."""
+        """Which function the turn called last, by id."""
         self.first = 0
+        """Which one the first turn of a loop inside called."""
 
     def close(self, end: int) -> int:
         """Ends the turn; what the CPU clock says now, if it was read."""

@@ -1,7 +1,7 @@
 """Puts a wrapper in the place of a function, and takes it off again.
 
-A wrapper is dressed as what it wraps: name, documentation, signature, and even the file that its code claims to be
-from, because TensorFlow and Keras decide by file name which frames they show to the user.
+A wrapper is dressed as what it wraps: name, documentation, signature, and even the file that its code
+claims to be from, because TensorFlow and Keras decide by file name which frames they show to the user.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class NoPlace(Exception):
+class NoPlace(Exception):  # noqa: N818  it is an answer, not a failure
     """A hook did not find what it wants to wrap."""
 
 

@@ -1,9 +1,12 @@
 """Whose code a frame runs: the user's own, or a library's that is folded away."""
 
+# File names come and go as text here, thousands of them.
+# ruff: noqa: PTH100, PTH118, PTH120, PTH206
+
 from __future__ import annotations
 
 import functools
-import os
+import os.path
 import site
 import sys
 import sysconfig
@@ -70,6 +73,7 @@ class Places:
 
 def code_of(function: Any) -> CodeType | None:
     """The code behind decorators, bound methods, partials and callable objects."""
+    inner: Any
     for _ in range(20):
         if isinstance(function, functools.partial):
             inner = function.func
@@ -78,9 +82,9 @@ def code_of(function: Any) -> CodeType | None:
         if inner is None:
             break
         function = inner
-    code = getattr(function, "__code__", None)
-    if code is None and not isinstance(function, type):
-        code = getattr(getattr(type(function), "__call__", None), "__code__", None)
+    code: Any = getattr(function, "__code__", None)
+    if code is None and not isinstance(function, type) and callable(function):
+        code = getattr(type(function).__call__, "__code__", None)
     return code if isinstance(code, CodeType) else None
 
 

@@ -29,7 +29,7 @@ class Explainer:
         cached = [] if cache is None else list(cache._primary)
         if not cached:
             return (self._first(options),)
-        return _nearest(function_type, [key for key in cached[-_NEAREST_OF:]], options.scope_type)
+        return _nearest(function_type, cached[-_NEAREST_OF:], options.scope_type)
 
     def _first(self, options: Any) -> Reason:
         """The first trace of this very function; perhaps not the first of its code."""

@@ -19,7 +19,15 @@ class Tallies:
         self._codes: dict[int, CodeType] = {}
         self._told: dict[tuple[str, str, str, int], int] = {}
 
-    def add(self, what: str, frame: FrameType | None, wall: int = 0, size: int = 0, times: int = 1, symbol: str = "") -> None:
+    def add(
+        self,
+        what: str,
+        frame: FrameType | None,
+        wall: int = 0,
+        size: int = 0,
+        times: int = 1,
+        symbol: str = "",
+    ) -> None:
         """Counts `what` for the innermost line of the user's code around `frame`."""
         user = self._places.user_frame(frame)
         if user is None:
@@ -27,7 +35,9 @@ class Tallies:
         else:
             self.at(what, symbol, user.f_code, user.f_lasti, wall, size, times)
 
-    def at(self, what: str, symbol: str, code: CodeType | None, offset: int, wall: int, size: int, times: int = 1) -> None:
+    def at(
+        self, what: str, symbol: str, code: CodeType | None, offset: int, wall: int, size: int, times: int = 1
+    ) -> None:
         key = (what, symbol, id(code), offset)
         entry = self._entries.get(key)
         if entry is None:
@@ -55,7 +65,7 @@ class Tallies:
         for key, total in totals.items():
             if self._told.get(key) != total[0]:
                 self._told[key] = total[0]
-                result.append(Tally(*key, *total, now))
+                result.append(Tally(*key, total[0], total[1], total[2], now))
         return result
 
 

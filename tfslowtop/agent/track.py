@@ -1,13 +1,13 @@
 """Follows the user's loops from the calls that the hooks see.
 
-Every hooked call happens somewhere: at a place in the user's frame, which was called from a place in another. The
-bytecode of each says which loops are around that place, and whether the way from the place of the call before
-leads forward or round. So a loop's turns are counted wherever anything in its body, at whatever depth of calls,
-is seen by a hook, without tracing a single line.
+Every hooked call happens somewhere: at a place in the user's frame, which was called from a place in
+another. The bytecode of each says which loops are around that place, and whether the way from the place of
+the call before leads forward or round. So a loop's turns are counted wherever anything in its body, at
+whatever depth of calls, is seen by a hook, without tracing a single line.
 
-To know a frame again, a mark is left in its `f_trace`: it does nothing as long as nobody calls `sys.settrace`, it
-dies with the frame, and it keeps nothing alive. The walk outwards ends at the first frame that is known, because
-whoever called that one has not moved since.
+To know a frame again, a mark is left in its `f_trace`: it does nothing as long as nobody calls
+`sys.settrace`, it dies with the frame, and it keeps nothing alive. The walk outwards ends at the first
+frame that is known, because whoever called that one has not moved since.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Code:
         for ring in self.flow.around(offset):
             loop = self.loops.get(ring)
             if loop is None:
-                loop = self.loops[ring] = self.tracker.loop("loop", self.name, self.code.co_filename, ring.line)
+                loop = self.loops[ring] = self.tracker.loop(
+                    "loop", self.name, self.code.co_filename, ring.line
+                )
                 loop.generator = bool(self.code.co_flags & _GENERATOR)
             result.append(loop)
         return result
@@ -98,8 +100,8 @@ class Visit:
         keep, again, begin = move
         own = self.own
         if again and what and keep > 1 and own[keep - 2].first == what != own[keep - 1].what:
-            # The loop has been through its functions and is at the first one again: so the loop around it went
-            # round. Nothing else in that one's body is seen by any hook.
+            # The loop has been through its functions and is at the first one again: so the loop around it
+            # went round. Nothing else in that one's body is seen by any hook.
             begin = (own[keep - 1].loop, *begin)
             keep -= 1
         while len(own) > keep:
@@ -140,7 +142,7 @@ class Tracker:
         self._wanted: tuple[str, int] = ("", 0)
 
     def count_calls_of(self, name: str, line: int = 0) -> None:
-        """Calls of the user's functions of that name (or whose `def` is on that line of that file) repeat too."""
+        """Calls of the user's functions of that name, or defined at that line of that file, repeat too."""
         self._wanted = (name, line)
 
     def loop(self, kind: str, name: str, file: str, line: int) -> Loop:
@@ -168,7 +170,9 @@ class Tracker:
         for frame in list(sys._current_frames().values()):
             here: FrameType | None = frame
             while here is not None:
-                if here.f_trace.__class__ in (Visit, _Entered):
+                mark: Any = here.f_trace
+                if mark.__class__ in (Visit, _Entered):
+                    del mark
                     here.f_trace = None  # its last reference: the turns are closed on the way
                 here = here.f_back
 
@@ -200,7 +204,8 @@ class Tracker:
                     turn = visit.turn if entered else self._step(visit, at.f_lasti, now, what)
                     self._mark(below, turn)
                     break
-                # A library's generator lives as long as the loop over it: its first place is where a round begins.
+                # A library's generator lives as long as the loop over it: its first place is where a round
+                # begins.
                 if entered or visit.last != at.f_lasti:
                     turn = visit.turn
                     break
@@ -246,4 +251,3 @@ class Tracker:
 
 def _is_at(code: CodeType, file: str, line: int) -> bool:
     return code.co_firstlineno == line and code.co_filename.endswith(file)
-

@@ -132,7 +132,9 @@ def _decode(number: int, payload: bytes) -> Message:
     if kind is Samples:
         body = len(payload) - _SAMPLES.size
         if body < 0 or body % SAMPLE.size:
-            raise WireError(f"The target sent a batch of samples with a broken length ({len(payload)} bytes).")
+            raise WireError(
+                f"The target sent a batch of samples with a broken length ({len(payload)} bytes)."
+            )
         stream, first = _SAMPLES.unpack_from(payload)
         return Samples(stream, first, payload[_SAMPLES.size :])
     parsers = _PARSERS[kind]

@@ -1,8 +1,8 @@
 """Eager ops: how many, and in short bursts which ones and from which lines.
 
-Looking at every op would cost too much, so the count comes from TensorFlow's own counter, and now and then a few
-hundred ops are looked at. A loop of eager ops in which no other hook sees anything still has turns: then the op
-that occurs least often in such a burst is watched for good, and marks them.
+Looking at every op would cost too much, so the count comes from TensorFlow's own counter, and now and then
+a few hundred ops are looked at. A loop of eager ops in which no other hook sees anything still has turns:
+then the op that occurs least often in such a burst is watched for good, and marks them.
 """
 
 from __future__ import annotations

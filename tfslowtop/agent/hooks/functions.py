@@ -33,7 +33,13 @@ class FunctionHook(Hook):
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         kit = self.kit
-        quiet, clock, getframe, enter, oops = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter, kit.oops
+        quiet, clock, getframe, enter, oops = (
+            kit.quiet,
+            time.perf_counter_ns,
+            sys._getframe,
+            kit.tracker.enter,
+            kit.oops,
+        )
         known, learn, does = self._known, self._learn, kit.does
 
         def done(function: Any, turn: Turn | None, start: int) -> None:

@@ -60,7 +60,11 @@ class KerasHook(Hook):
             self._place_callbacks(find(module, "CallbackList"))
             return
         if name == _MODEL:
-            self.patch(find(module, "Model"), "__call__", self.kit.timed(self._of("model-call", "model"), CALL, when=eager))
+            self.patch(
+                find(module, "Model"),
+                "__call__",
+                self.kit.timed(self._of("model-call", "model"), CALL, when=eager),
+            )
             return
         owner = find(module, "TensorFlowTrainer" if name == _TRAINER else "Model")
         self.patch(owner, "fit", self._fitting)
@@ -119,7 +123,9 @@ class KerasHook(Hook):
         self.patch(owner, "on_epoch_end", self._around(self._epoch_ends, None))
         self.patch(owner, "set_model", self._around(None, self._dress))
 
-    def _around(self, before: Callable[..., None] | None, after: Callable[..., None] | None) -> Callable[..., Any]:
+    def _around(
+        self, before: Callable[..., None] | None, after: Callable[..., None] | None
+    ) -> Callable[..., Any]:
         """A wrapper that tells us before or after the original."""
         oops, getframe = self.kit.oops, sys._getframe
 

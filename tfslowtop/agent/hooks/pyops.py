@@ -1,4 +1,4 @@
-"""numpy_function, py_function and generators: Python that TensorFlow calls back, often from its own threads."""
+"""numpy_function, py_function and generators: Python that TensorFlow calls back, from threads of its own."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class PythonOpHook(Hook):
             place = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
             name = code.co_name if code is not None else "python function"
             library = code is None or self.kit.places.is_library(code.co_filename)
-            loop = self._known[key] = self.kit.stream("library-python-op" if library else "python-op", name, *place)
+            loop = self._known[key] = self.kit.stream(
+                "library-python-op" if library else "python-op", name, *place
+            )
             self.kit.keep(code)
         return loop
 

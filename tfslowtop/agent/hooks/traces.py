@@ -106,7 +106,9 @@ class TraceHook:
                     kit.concrete[concrete] = (code, cache)
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
             self._emit(
-                Trace(*place, self._numbers[place], start, wall, reasons, *user, nested=self._depth > 0, jit=jit)
+                Trace(
+                    *place, self._numbers[place], start, wall, reasons, *user, nested=self._depth > 0, jit=jit
+                )
             )
         except Exception as error:
             self._emit(Note(f"the agent's own error while noting a trace: {error}"))
