@@ -84,7 +84,9 @@ class Script:
     """A run that gets slower until `keep_list` is on. It is its own clock: time passes when it says so."""
 
     def __init__(self, seconds: float = 30.0) -> None:
+        #: What the watcher may know of: it moves when events are taken, so that no view is between two.
         self.now = BEGIN
+        self._written = BEGIN
         self.sent: list[Command] = []
         self.stopped = False
         self._level = 0.010
@@ -107,30 +109,32 @@ class Script:
 
     def play(self, seconds: float) -> None:
         """That much of the run, at once."""
-        for _ in range(int(seconds)):
-            self._second()
+        self.put(*(event for _ in range(int(seconds)) for event in self._second()))
 
-    def _second(self) -> None:
+    def _second(self) -> list[Event]:
         cured = "keep_list" in self._fixes
         walls = []
         for _ in range(RATE):
             self._level = self._level if cured else self._level * 1.002
             value = 0.004 if cured else self._level
             walls.append(value * (1 + 0.03 * self._noise.standard_normal()))
-        starts = self.now + np.arange(RATE) * (SECOND // RATE)
+        starts = self._written + np.arange(RATE) * (SECOND // RATE)
         packed = b"".join(
             SAMPLE.pack(int(s), int(w * 1e9), int(w * 0.9e9)) for s, w in zip(starts, walls, strict=True)
         )
         new: list[Event] = [Samples(1, self._iteration, packed)]
         self._iteration += RATE
-        self.now += SECOND
+        self._written += SECOND
         grown = 0 if cured else self._iteration
-        new += [Gauge("rss", self.now, 4e8 + 5e4 * grown), Gauge("steps kept", self.now, float(grown))]
+        new += [
+            Gauge("rss", self._written, 4e8 + 5e4 * grown),
+            Gauge("steps kept", self._written, float(grown)),
+        ]
         if self._iteration % (5 * RATE) == 0 and not cured:
             self._traces += 1
             why = Reason("last", "retrace-python-value", str(self._traces), str(self._traces + 1))
-            new.append(Trace("step", "/x/history.py", 12, self._traces, self.now, 30_000_000, (why,)))
-        self.put(*new)
+            new.append(Trace("step", "/x/history.py", 12, self._traces, self._written, 30_000_000, (why,)))
+        return new
 
     def put(self, *events: Event) -> None:
         with self._lock:
@@ -138,7 +142,7 @@ class Script:
 
     def fail(self) -> None:
         self.put(Failed(self._iteration, "history.py", 31, "ValueError: no", "Traceback ..."))
-        self.put(Ended(1, "It failed.", self.now))
+        self.put(Ended(1, "It failed.", self._written))
 
     # What a source is
 
@@ -152,6 +156,8 @@ class Script:
     def events(self, timeout: float) -> Sequence[Event]:
         with self._lock:
             taken, self._events = list(self._events), deque()
+            if taken:
+                self.now = self._written
         if not taken:
             time.sleep(min(timeout, 0.02))
         return taken
@@ -160,16 +166,16 @@ class Script:
         self.sent.append(command)
         if isinstance(command, SetFixes):
             self._fixes = command.fixes
-            self.put(Toggled(self._iteration, command.fixes, self.now))
-            self.play(10)
+            toggled = Toggled(self._iteration, command.fixes, self._written)
+            self.put(toggled, *(event for _ in range(10) for event in self._second()))
         elif isinstance(command, SetParams):
             self._level = 0.010
-            self.put(Toggled(self._iteration, self._fixes, self.now))
+            self.put(Toggled(self._iteration, self._fixes, self._written))
 
     def stop(self) -> None:
         if not self.stopped:
             self.stopped = True
-            self.put(Ended(0, "It was stopped.", self.now))
+            self.put(Ended(0, "It was stopped.", self._written))
 
     def close(self) -> None:
         pass

@@ -161,7 +161,7 @@ class TfslowtopApp(Windows):
         self.refresh_bindings()
 
     def _show(self) -> None:
-        if self._entry is None:
+        if self._entry is None or not self.screen_stack:  # a last view may come while the app closes
             return
         view, run = self._view, self._run
         if run is not None and view is not None and not self._paused:
@@ -224,7 +224,7 @@ class TfslowtopApp(Windows):
         running = self._run is not None
         if self._readonly and action in CHANGING:
             return False
-        if action in MAIN_ONLY and self.screen is not self._main:
+        if action in MAIN_ONLY and self.screen_stack[-1:] != [self._main]:
             return False
         if action in ("code", "parameters", "output", "big"):
             return self.can_open(action)
