@@ -144,8 +144,13 @@ class ScriptSource:
 
     def detach(self) -> str:
         """Lets the script run on without us: its hooks come off. Says so in a sentence for the terminal."""
-        pid = self.pid
+        words = self.farewell()
         self.close()
+        return words
+
+    def farewell(self) -> str:
+        """What to say when the script runs on."""
+        pid = self.pid
         if self._headless:
             return f"{self.name} runs on as process {pid}."
         where = f" Its output goes on in {self._output_file}." if self._output_file else ""

@@ -55,7 +55,7 @@ class _Channel(SocketChannel):
     def forget(self) -> None:
         """In a forked child: the connection is the parent's, so not a byte goes into it."""
         self.alive = False
-        self._outgoing.clear()
+        self._outgoing = bytearray()  # the old one may have been on its way out at that very moment
         self._socket.close()
 
 
