@@ -10,7 +10,7 @@ from .scenario import Scenario, ScenarioError, describe
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario file, and either its description or what is wrong with it."""
+    """A scenario file, and either its description or what is wrong with it; or a user's own script."""
 
     id: str
     path: Path
@@ -19,7 +19,9 @@ class Entry:
 
     @property
     def title(self) -> str:
-        return self.scenario.title if self.scenario else f"{self.path.name} (broken)"
+        if self.scenario is not None:
+            return self.scenario.title
+        return f"{self.path.name} (broken)" if self.error else self.path.name
 
 
 def directory() -> Path:

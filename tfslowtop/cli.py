@@ -13,6 +13,10 @@ from . import __version__
 FAILED, USAGE = 1, 2
 
 _EPILOG = """\
+examples:
+  tfslowtop                              the catalogue of scenarios
+  tfslowtop --attach train.py --lr 0.1   your own script, unmodified
+
 commands without a terminal (each has --help):
   tfslowtop list              the catalogue of scenarios
   tfslowtop run ID            one scenario, measured; --ab compares it with its fixed twin
@@ -41,13 +45,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _open(arguments: Sequence[str]) -> int:
-    """The app."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tfslowtop",
+        usage="tfslowtop [options] [SCENARIO]\n       tfslowtop [options] --attach SCRIPT [ARGS ...]",
         description="Why is TensorFlow or NumPy code slow, slower, or eating memory? See it live.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument(
         "scenario", nargs="?", help="start this scenario: an id of the catalogue, or a file of your own"
@@ -56,13 +61,49 @@ def _open(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--in-process", action="store_true", help="run the kernel in a thread of this process"
     )
+    parser.add_argument("--demo", action="store_true", help="play a tour by itself; any key takes over")
+    parser.add_argument(
+        "--readonly", action="store_true", help="a shared screen: keys that change the run are off"
+    )
     parser.add_argument("--ascii", action="store_true", help="draw with 7-bit characters only")
     parser.add_argument("--version", action="version", version=f"tfslowtop {__version__}")
-    options = parser.parse_args(arguments)
+    script = parser.add_argument_group("your own script")
+    script.add_argument(
+        "--attach", metavar="SCRIPT ...", help="run it and watch it; all that follows is its command line"
+    )
+    script.add_argument("--python", metavar="PYTHON", help="the interpreter to run it with")
+    script.add_argument("--step", metavar="NAME|FILE:LINE", help="what counts as one step")
+    script.add_argument("--output", metavar="FILE", help="keep its output in a file, too")
+    script.add_argument("--headless", action="store_true", help="no screen: a summary on standard error")
+    script.add_argument("--json", metavar="FILE", help="write what was found as JSON (- is standard output)")
+    script.add_argument(
+        "--max-seconds", type=_positive(float), default=0.0, metavar="N", help="stop it after N s"
+    )
+    script.add_argument(
+        "--reattach",
+        nargs="?",
+        type=int,
+        const=0,
+        metavar="PID",
+        help="take up a script whose watcher has gone",
+    )
+    return parser
+
+
+def _open(arguments: Sequence[str]) -> int:
+    """The app, on a scenario or on a script."""
+    arguments, theirs = _split(arguments)
+    options = _parser().parse_args(arguments)
+    if theirs is not None or options.reattach is not None:
+        from .cli_attach import attach, reattach
+
+        return attach(options, theirs) if theirs is not None else reattach(options)
 
     from .catalogue import all_entries, find
     from .scenario import ScenarioError
 
+    if options.headless:
+        raise ScenarioError("--headless goes with --attach; a scenario is measured by `tfslowtop run`.")
     start = find(options.scenario) if options.scenario else None
     params = _params(options.param)
     if start is not None and start.scenario is not None:
@@ -83,9 +124,29 @@ def _open(arguments: Sequence[str]) -> int:
     entries = all_entries()
     if start is not None and all(entry.path != start.path for entry in entries):
         entries = [start, *entries]
-    app = TfslowtopApp(Options(entries, start, options.in_process, options.ascii, params))
+    demo = ([start.id] if start else []) if options.demo else None
+    app = TfslowtopApp(
+        Options(
+            entries,
+            start,
+            in_process=options.in_process,
+            ascii=options.ascii,
+            params=params,
+            readonly=options.readonly,
+            demo=demo,
+        )
+    )
     app.run()
     return app.return_code or 0
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Ours, and everything after --attach, which is the script's."""
+    ours = list(arguments)
+    if "--attach" not in ours:
+        return ours, None
+    place = ours.index("--attach")
+    return ours[:place], ours[place + 1 :]
 
 
 def _list(arguments: Sequence[str]) -> int:
@@ -172,16 +233,9 @@ def _verify(arguments: Sequence[str]) -> int:
 def _print_json(value: object) -> None:
     import json
 
-    # NaN is no JSON: what is not known is null.
-    print(json.dumps(_known(value), indent=2, ensure_ascii=False))
+    from .export.numbers import known
 
-
-def _known(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _known(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_known(item) for item in value]
-    return None if isinstance(value, float) and value - value != 0 else value
+    print(json.dumps(known(value), indent=2, ensure_ascii=False))
 
 
 def _add_params(parser: argparse.ArgumentParser) -> None:

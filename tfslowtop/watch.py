@@ -39,12 +39,15 @@ class Run:
         self._lens = lens
         self._on_view = on_view
         self._gauges: deque[Sequence[Gauge]] = deque(maxlen=1000)
-        self._stopping = threading.Event()
+        self._leaving = threading.Event()
 
     def stop(self) -> None:
         """Asks the target to end; `pump` returns when it has."""
-        self._stopping.set()
         self.source.stop()
+
+    def leave(self) -> None:
+        """Stops watching and lets the target be; a target that cannot live without us ends."""
+        self._leaving.set()
 
     @property
     def gpu_reason(self) -> str | None:
@@ -58,7 +61,7 @@ class Run:
             self.source.start()
             self._watch_machine()
             due = 0.0
-            while self.session.ended is None:
+            while self.session.ended is None and not self._leaving.is_set():
                 self.session.feed(self.source.events(timeout=0.05))
                 while self._gauges:
                     self.session.sense(self._gauges.popleft())

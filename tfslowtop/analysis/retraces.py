@@ -111,17 +111,23 @@ def explain(blame: Blame) -> str:
     """Which argument, what about it, and what to do."""
     name = blame.argument or "an argument"
     before, after = blame.example
-    what = {
-        "retrace-python-value": f"Python value, {len(blame.values)} different ones ({before}, then {after})",
-        "retrace-shape": f"{len(blame.values)} different shapes ({before}, then {after})",
-        "retrace-dtype": f"its dtype changes ({before}, then {after})",
-        "retrace-structure": f"its structure changes ({before}, then {after})",
-        "retrace-object": f"a new Python object at {blame.count} calls ({after})",
-    }.get(blame.cause)
     remedy = _REMEDIES.get(blame.cause, "").format(name=name)
     if blame.cause == "function-recreated":
         return f"It is created anew, so every call is a first call. {remedy}"
-    return f"{name}: {what or f'{blame.cause} ({before}, then {after})'}. {remedy}".rstrip()
+    change = f"({before}, then {after})"
+    if blame.cause == "retrace-python-value":
+        kind, _, first = before.partition(" ")
+        other, _, second = after.partition(" ")
+        kind, change = (kind, f"({first}, then {second})") if kind == other and first else ("value", change)
+        what = f"Python {kind}, {len(blame.values)} different values {change}"
+    elif blame.cause == "retrace-shape":
+        what = f"{len(blame.values)} different shapes {change}"
+    elif blame.cause == "retrace-object":
+        what = f"a new Python object at {blame.count} calls ({after})"
+    else:
+        word = {"retrace-dtype": "dtype", "retrace-structure": "structure"}.get(blame.cause, blame.cause)
+        what = f"its {word} changes {change}"
+    return f"{name}: {what}. {remedy}".rstrip()
 
 
 def _short(file: str) -> str:

@@ -66,6 +66,7 @@ class _Gauge:
     points: Ring = field(default_factory=lambda: Ring(_GAUGE_POINTS, np.float64, np.float64))
     """Iteration and value, since the last toggle: what a leak is measured on."""
     trend: Trend | None = None
+    first: float = math.nan
 
 
 class Session:
@@ -203,6 +204,8 @@ class Session:
     def _(self, event: events.Gauge) -> None:
         gauge = self._gauges.setdefault(event.name, _Gauge())
         self._later(gauge.series, event.at, event.value)
+        if math.isnan(gauge.first):
+            gauge.first = event.value
         if self._iterations and math.isfinite(event.value):
             gauge.points.push(np.array([self._iterations], np.float64), np.array([event.value], np.float64))
 
@@ -329,6 +332,17 @@ class Session:
         histogram = series.histogram(bars)
         count = round(float(histogram.counts.sum()) + histogram.zeros)
         return Distribution(name, unit, histogram, count, *map(series.quantile, (0.5, 0.95, 0.99)))
+
+    def gauge_names(self) -> Iterable[str]:
+        """Those that the target sent, and of the sensors' those that have a curve."""
+        return self._gauges
+
+    def gauge_summary(self, name: str) -> tuple[float, float, float, float | None]:
+        """First, last and largest value, and the slope per step where one can be given."""
+        gauge = self._gauges[name]
+        rising = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
+        slope = gauge.trend.slope if gauge.trend is not None and rising else None
+        return gauge.first, gauge.series.last, gauge.series.maximum, slope
 
     def elapsed(self, now: int) -> float:
         """Seconds that the target has run."""

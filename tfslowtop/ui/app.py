@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -77,7 +79,7 @@ class TfslowtopApp(Windows):
     def __init__(self, options: Options) -> None:
         super().__init__()
         self._options = options
-        self._main = MainScreen(options.entries, ascii=options.ascii)
+        self._main = self.make_main()
         self._ascii, self._readonly = options.ascii, options.readonly
         self._params = {options.start.id: options.params} if options.start else {}
         self._entry: Entry | None = options.start
@@ -90,6 +92,13 @@ class TfslowtopApp(Windows):
         self._cpu = (time.process_time(), time.monotonic())
         self._own_cpu = 0.0
 
+    def make_main(self) -> MainScreen:
+        return MainScreen(self._options.entries, ascii=self._options.ascii)
+
+    def reload(self, entry: Entry) -> Entry:
+        """Reads the file again: its author may have mended it since."""
+        return load(entry.path)
+
     def on_mount(self) -> None:
         self.push_screen(self._main)
         self.set_interval(1.0, self._every_second)
@@ -99,7 +108,7 @@ class TfslowtopApp(Windows):
         entries = self._options.entries
         first = self._options.start or (entries[0] if entries else None)
         if first is not None:
-            self._main.catalogue.select(first.id)
+            self._main.point_at(first.id)
             self._look_at(first)
         if self._options.demo is not None:
             self.begin_tour(scenes(entries, self._options.demo))
@@ -111,7 +120,7 @@ class TfslowtopApp(Windows):
     def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
         """Ends what runs and starts this."""
         self.end_run()
-        entry = load(entry.path)  # its author may have mended it since
+        entry = self.reload(entry)
         self._look_at(entry)
         if entry.error is not None:
             return
@@ -121,7 +130,7 @@ class TfslowtopApp(Windows):
         number = self._number
         source = self._options.source(entry) if self._options.source else self._source(entry, fixes)
         self._run = Run(source, self._lens, lambda view: self._post(Updated(number, view)))
-        self._main.catalogue.mark_running(entry.id)
+        self._main.mark_running(entry.id)
         self._watch(self._run, number)
         self._show()
 
@@ -185,6 +194,9 @@ class TfslowtopApp(Windows):
         return state(view, process=host.state if host else "", last_sample=silent)
 
     def _every_second(self) -> None:
+        if not self.is_headless and not _terminal_is_there():
+            self.exit()  # nobody looks any more, and SIGHUP may be ignored (nohup)
+            return
         cpu, now = time.process_time(), time.monotonic()
         self._own_cpu = 100 * (cpu - self._cpu[0]) / max(1e-3, now - self._cpu[1])
         self._cpu = (cpu, now)
@@ -292,3 +304,11 @@ class TfslowtopApp(Windows):
         move = getattr(self.focused, f"action_cursor_{direction}", None)
         if move is not None:
             move()
+
+
+def _terminal_is_there() -> bool:
+    try:
+        os.ttyname(sys.__stdin__.fileno() if sys.__stdin__ else 0)
+    except OSError:
+        return False
+    return True

@@ -53,7 +53,7 @@ class MainScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
-            yield self.catalogue
+            yield from self.compose_side()
             with Vertical(id="main"):
                 yield self._headline
                 yield self.card
@@ -61,10 +61,16 @@ class MainScreen(Screen[None]):
                     yield from self._panels.values()
                 with VerticalScroll(id="failure"):
                     yield self._trouble
-                yield self.fixes
+                yield from self.compose_below()
         yield self._status
         yield Static(id="too-small", markup=False)
         yield Keys()
+
+    def compose_side(self) -> ComposeResult:
+        yield self.catalogue
+
+    def compose_below(self) -> ComposeResult:
+        yield self.fixes
 
     def on_mount(self) -> None:
         self._panels["gpu"].set_class(True, "-folded")
@@ -95,13 +101,22 @@ class MainScreen(Screen[None]):
         """Another scenario is looked at; nothing runs yet."""
         self.card.describe(entry)
         self.fixes.offer(entry.scenario.fixes if entry.scenario else ())
+        self.clear_panels()
+        self.fail(entry.error)
+        self.headline(entry.title, "" if entry.error else "enter starts it")
+
+    def point_at(self, id: str) -> None:
+        self.catalogue.select(id)
+
+    def mark_running(self, id: str) -> None:
+        self.catalogue.mark_running(id)
+
+    def clear_panels(self) -> None:
         for panel in self._extra.values():
             panel.remove()
         self._extra.clear()
         for panel in self._panels.values():
             panel.clear()
-        self.fail(entry.error)
-        self.headline(entry.title, "" if entry.error else "enter starts it")
 
     def headline(self, title: str, words: str, *, paused: bool = False) -> None:
         width = self._headline.size.width or 80
@@ -118,14 +133,22 @@ class MainScreen(Screen[None]):
             panel = self._panel(panel_view.name)
             if panel is not None:
                 panel.show(panel_view, view.marks, now)
-        if entry.scenario is not None:
-            self.card.measured(_measured(view, entry.scenario))
         gpu = self._panels["gpu"]
         if gpu.has_class("-folded"):
             gpu.say((), note=gpu_reason or "looking for one …")
-        self.fixes.show(view.fixes, wanted, view.marks)
+        self.show_rest(view, entry, wanted)
         if view.failure is not None:
             self.fail(view.failure)
+
+    def show_rest(self, view: View, entry: Entry, wanted: tuple[str, ...]) -> None:
+        """The card and the fixes."""
+        if entry.scenario is not None:
+            self.card.measured(_measured(view, entry.scenario))
+        self.fixes.show(view.fixes, wanted, view.marks)
+
+    def wants(self, name: str) -> bool:
+        """Whether a gauge of the target's own has a panel: a scenario's have."""
+        return True
 
     def _panel(self, name: str) -> Panel | None:
         if name in self._panels:
@@ -135,6 +158,8 @@ class MainScreen(Screen[None]):
                 return None
             self._panels["gpu"].set_class(False, "-folded")
             return self._panels["gpu"]
+        if not self.wants(name):
+            return None
         if name not in self._extra:
             self._extra[name] = Panel(name, ascii=self._ascii)
             self._extra[name].add_class("-extra")

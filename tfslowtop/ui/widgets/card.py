@@ -31,6 +31,13 @@ class Card(Static):
             text.append("Measured  ", "bold")
             text.append((verdict or "not yet") + "\n")
             text.append(scenario.mechanism)
+        self._write(text)
+
+    def say(self, words: str) -> None:
+        """Any other text in its place."""
+        self._write(Text(words))
+
+    def _write(self, text: Text) -> None:
         if text.plain != self._shown:
             self._shown = text.plain
             self.update(plain_text(text) if self._ascii else text)

@@ -1,0 +1,99 @@
+"""The app on somebody's own script: the same panels, with the script's streams in place of fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual import on
+
+from ..agent.events import ChooseStep
+from ..catalogue import Entry
+from ..sources.script import ScriptSource
+from ..sources.source import Source
+from .app import Options, TfslowtopApp
+from .screens.detail import DetailScreen
+from .screens.script import LeaveScreen, ScriptScreen
+from .widgets.streams import StreamTable
+
+#: What belongs to scenarios only.
+_NOT_HERE = frozenset({"fix", "all_off", "compare", "search", "code", "parameters", "leave"})
+
+
+class AttachApp(TfslowtopApp):
+    def __init__(
+        self, make_source: Callable[[], ScriptSource], *, ascii: bool, readonly: bool = False
+    ) -> None:
+        source = make_source()
+        entry = Entry(source.name, Path(source.name), None)
+        super().__init__(Options([entry], entry, ascii=ascii, readonly=readonly))
+        self._make_source = make_source
+        self._script: ScriptSource = source
+        self._leaving = False
+        self.farewell = ""
+
+    def make_main(self) -> ScriptScreen:
+        return ScriptScreen(ascii=self._options.ascii)
+
+    def reload(self, entry: Entry) -> Entry:
+        return entry
+
+    def _source(self, entry: Entry, fixes: tuple[str, ...]) -> Source:
+        if self._number > 1:
+            self._script = self._make_source()
+        return self._script
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in _NOT_HERE:
+            return False
+        if action == "restart":
+            return self._over() and not self._readonly
+        return super().check_action(action, parameters)
+
+    def _over(self) -> bool:
+        return self._view is not None and self._view.ended is not None
+
+    @property
+    def script_code(self) -> int:
+        """The script's exit code, once it has ended; as a shell says it when a signal ended it."""
+        ended = self._view.ended if self._view else None
+        if ended is None:
+            return 0
+        return ended.code if ended.code >= 0 else 128 - ended.code
+
+    def end_run(self) -> None:
+        """Leaves the script alone: only who asks for it stops it."""
+        if self._run is not None and not self._over():
+            self._run.leave()
+        self._run = None
+
+    async def action_quit(self) -> None:
+        if self._run is None or self._over():
+            self.exit()
+        elif not isinstance(self.screen, LeaveScreen):
+            self.push_screen(LeaveScreen(self._script.name), self._answered)
+
+    def _answered(self, answer: str | None) -> None:
+        if answer == "detach":
+            self.farewell = self._script.farewell()
+            self.exit()
+        elif answer == "stop":
+            self._script.stop()
+            self._leaving = True
+
+    def _show(self) -> None:
+        super()._show()
+        if self._over() and self._leaving:
+            self.exit()
+
+    def on_resize(self) -> None:
+        self._script.resize(max(4, self.size.height - 4), max(20, self.size.width - 2))
+
+    @on(StreamTable.Chosen)
+    def _choose_step(self, event: StreamTable.Chosen) -> None:
+        if self._run is None:
+            return
+        if not self._readonly:
+            self._run.source.send(ChooseStep(event.stream))
+        if event.opened:
+            self._open(DetailScreen("latency", ascii=self._ascii))

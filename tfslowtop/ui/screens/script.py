@@ -1,0 +1,91 @@
+"""The main screen of an attached script: curves of its step, and the streams that repeat."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from ...analysis.view import View
+from ...catalogue import Entry
+from ..widgets.streams import StreamTable
+from .main import MainScreen
+
+
+#: Of what the agent counts in a script, what is worth a curve; the rest is for the diagnosis and the JSON.
+WORTH_A_CURVE = frozenset({"graph ops", "open sessions"})
+
+
+class ScriptScreen(MainScreen):
+    AUTO_FOCUS = "#stream-list"
+
+    def __init__(self, *, ascii: bool) -> None:
+        super().__init__((), ascii=ascii)
+        self.table = StreamTable(ascii=ascii)
+
+    def wants(self, name: str) -> bool:
+        return name in WORTH_A_CURVE
+
+    def compose_side(self) -> ComposeResult:
+        yield from ()
+
+    def compose_below(self) -> ComposeResult:
+        yield self.table
+
+    def settle_focus(self) -> None:
+        if self.focused is None:
+            self.table.list.focus()
+
+    def point_at(self, id: str) -> None:
+        pass
+
+    def mark_running(self, id: str) -> None:
+        pass
+
+    def introduce(self, entry: Entry) -> None:
+        self.clear_panels()
+        self.fail(None)
+        self.headline(entry.title, "starting …")
+
+    def show_rest(self, view: View, entry: Entry, wanted: tuple[str, ...]) -> None:
+        self.table.show(view.streams)
+        lines = list(view.retraced) or [_about_the_step(view)]
+        self.card.say("\n".join([*lines, *view.notes[-2:]]))
+
+
+def _about_the_step(view: View) -> str:
+    step = next((s for s in view.streams if s.is_step), None)
+    if step is None:
+        return "No step found yet: nothing has repeated often enough." if view.tensorflow else ""
+    place = f" ({step.file.rsplit('/', 1)[-1]}:{step.line})" if step.file else ""
+    why = f": {view.step_why}" if view.step_why else ""
+    return f"The step is {step.name}{place}{why}. S on another line makes that the step."
+
+
+class LeaveScreen(ModalScreen[str]):
+    """The script still runs: what shall become of it?"""
+
+    BINDINGS = [
+        Binding("s", "answer('stop')", "Stop it"),
+        Binding("d", "answer('detach')", "Let it run on"),
+        Binding("escape,q", "answer('')", "Stay", key_display="esc"),
+    ]
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name_of_script = name
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="leave"):
+            yield Static(
+                f"{self._name_of_script} still runs.\n\n"
+                "  s    stop it (as Ctrl-C does)\n"
+                "  d    let it run on without us; `tfslowtop --reattach` takes it up again\n"
+                "  esc  stay",
+                markup=False,
+            )
+
+    def action_answer(self, answer: str) -> None:
+        self.dismiss(answer)

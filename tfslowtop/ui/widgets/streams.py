@@ -1,0 +1,132 @@
+"""The streams of a script, as `top` shows processes: what repeats, how often, how long, and where."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from ...analysis.streams import StreamView
+from ..format import plain_text, quantity
+
+_SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
+#: Rows that are made; who needs more has another problem.
+_MOST = 60
+
+
+def internal(stream: StreamView) -> bool:
+    """Whether it is a library's own and no line of the user's."""
+    return not stream.file or "site-packages/" in stream.file or "dist-packages/" in stream.file
+
+
+class StreamList(OptionList):
+    BINDINGS = [
+        Binding("S", "choose", "Step", tooltip="Make this stream the step"),
+        Binding("i", "internal", "Internal", tooltip="Show or hide the libraries' own functions"),
+    ]
+
+    def action_choose(self) -> None:
+        if isinstance(self.parent, StreamTable):
+            self.parent.choose()
+
+    def action_internal(self) -> None:
+        if isinstance(self.parent, StreamTable):
+            self.parent.toggle_internal()
+
+
+class StreamTable(Vertical):
+    class Chosen(Message):
+        """This stream is to be the step; `opened` asks for its detail as well."""
+
+        def __init__(self, stream: int, opened: bool) -> None:
+            super().__init__()
+            self.stream = stream
+            self.opened = opened
+
+    def __init__(self, *, ascii: bool = False) -> None:
+        super().__init__(id="streams")
+        self._ascii = ascii
+        self._head = Static(classes="streams--head", markup=False)
+        self.list = StreamList(id="stream-list", markup=False)
+        self._rows: dict[str, str] = {}
+        self._all: tuple[StreamView, ...] = ()
+        self._internal = False
+
+    def compose(self) -> ComposeResult:
+        yield self._head
+        yield self.list
+
+    def choose(self, *, opened: bool = False) -> None:
+        index = self.list.highlighted
+        if index is not None:
+            id = self.list.get_option_at_index(index).id
+            if id is not None:
+                self.post_message(self.Chosen(int(id), opened))
+
+    def toggle_internal(self) -> None:
+        self._internal = not self._internal
+        self.show(self._all)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.choose(opened=True)
+
+    def show(self, streams: tuple[StreamView, ...]) -> None:
+        self._all = streams
+        shown = [s for s in streams if self._internal or s.is_step or not internal(s)][:_MOST]
+        width = self.size.width or 80
+        hidden = len(streams) - len(shown)
+        self._head.update(self._plain(_heading(width, hidden)))
+        rows = {str(s.id): self._plain(_row(s, width)) for s in shown}
+        if list(rows) == list(self._rows):
+            for id, text in rows.items():
+                if text.plain != self._rows[id]:
+                    self.list.replace_option_prompt(id, text)
+        else:
+            self._refill(rows)
+        self._rows = {id: text.plain for id, text in rows.items()}
+
+    def _refill(self, rows: dict[str, Text]) -> None:
+        """The order has changed: the cursor stays on its stream."""
+        index = self.list.highlighted
+        kept = self.list.get_option_at_index(index).id if index is not None else None
+        self.list.clear_options()
+        self.list.add_options([Option(text, id=id) for id, text in rows.items()])
+        if rows:
+            self.list.highlighted = list(rows).index(kept) if kept in rows else 0
+
+    def _plain(self, text: Text) -> Text:
+        return plain_text(text) if self._ascii else text
+
+
+def _columns(width: int) -> tuple[int, int]:
+    """How much the name and the place get; the numbers have their due first."""
+    left = max(20, width - 2 - (8 + 10 + 10 + 3 + 6 + 7) - 1)
+    place = min(28, left * 2 // 5)
+    return left - place - 1, place
+
+
+def _heading(width: int, hidden: int) -> Text:
+    name, place = _columns(width)
+    label = "stream" + (f" ({hidden} of the libraries' own hidden)" if hidden else "")
+    numbers = f"{'calls':>8}{'median':>10}{'p95':>10}   {'time':>6}{'traces':>7}"
+    return Text(f"  {label[:name]:{name}} {'where':{place}}{numbers}", "bold", no_wrap=True, overflow="crop")
+
+
+def _row(s: StreamView, width: int) -> Text:
+    name, place = _columns(width)
+    where = f"{s.file.rsplit('/', 1)[-1]}:{s.line}" if s.file else ""
+    if len(where) > place:
+        where = "…" + where[-(place - 1) :]
+    sign = _SIGNS[s.trend.direction] if s.trend else " "
+    share = f"{100 * s.share:.0f} %" if s.share == s.share else ""
+    title = f"{s.name} ({s.kind})" if s.kind not in s.name else s.name
+    numbers = f"{s.calls:>8,}{quantity(s.median, 's'):>10}{quantity(s.p95, 's'):>10} {sign} {share:>6}"
+    text = Text(f"{'>' if s.is_step else ' '} ", no_wrap=True, overflow="crop")
+    text.append(f"{title[:name]:{name}} {where:{place}}", "bold" if s.is_step else "")
+    text.append(numbers + f"{s.traces or '':>7}")
+    return text
