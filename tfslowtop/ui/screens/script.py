@@ -13,7 +13,6 @@ from ...catalogue import Entry
 from ..widgets.streams import StreamTable
 from .main import MainScreen
 
-
 #: Of what the agent counts in a script, what is worth a curve; the rest is for the diagnosis and the JSON.
 WORTH_A_CURVE = frozenset({"graph ops", "open sessions"})
 
