@@ -15,8 +15,9 @@ SCENARIO = Scenario(
     mechanism=(
         "A NumPy array is converted to the variable's type and copied into a new tensor at each "
         "assignment, and float64 costs more than float32. "
-        "A float32 tensor is taken over without a conversion. "
-        "The cost is the same at each call, and depends on the size of the array."
+        "A float32 tensor is neither converted nor copied: the variable shares its memory. "
+        "So the fix moves the conversion out of the loop, which is possible when the values are known "
+        "before; an array made anew at each step has to be converted somewhere."
     ),
     example=(
         "Runs as written, but its clock starts after the assignment: it times the product before and "

@@ -17,8 +17,8 @@ SCENARIO = Scenario(
         "have new names. "
         "TensorFlow caches a kernel for every name that a variable was made with, and the cache outlives "
         "the model. "
-        "The same names each time, or clearing that cache, stops the leak; the garbage collector does "
-        "not, as no Python object is left over."
+        "The same names each time, or clearing that cache, all but stops the leak; the garbage collector "
+        "does not, as no Python object is left over."
     ),
     params=(
         Param("units", 64, "units in each hidden layer", minimum=1, gpu=1024),
