@@ -42,8 +42,11 @@ def join_everybody():
 
 
 def fork(then):
+    read, write = os.pipe()
     pid = os.fork()
+    os.close(write)
     if pid == 0:
+        os.read(read, 1)  # after the parent has said what it has to say about forking
         then()
         raise SystemExit(9)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
