@@ -70,6 +70,15 @@ class Terminal:
             self.read(0.1)
         return self.text
 
+    def finish(self, seconds: float = 30.0) -> int:
+        """Reads on until the program ends (a terminal that nobody reads would hold it); its exit code."""
+        deadline = time.monotonic() + seconds
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, f"it did not end:\n{self.text}"
+            self.read(0.1)
+            time.sleep(0.01)
+        return self.process.returncode
+
     def close(self) -> None:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)

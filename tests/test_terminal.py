@@ -49,7 +49,7 @@ def test_a_growing_graph_flattens_in_front_of_you(open_app):
     terminal.wait_for(r"latency per iteration .*= flat", 60)
     assert re.search(r"TensorFlow 2\.\d+\.\d+ on CPU:0", terminal.text)
     terminal.press("q")
-    assert terminal.process.wait(10) == 0
+    assert terminal.finish(10) == 0
 
 
 SLEEPER = "import time\ndef setup(p): pass\ndef iteration(s, fixes, i): time.sleep(0.005)\n"
@@ -67,7 +67,7 @@ def test_the_app_survives_what_happens_to_its_child(open_app, scenario_file):
     terminal.press("r")
     terminal.wait_for(r"running · ")
     terminal.press("q")
-    assert terminal.process.wait(10) == 0
+    assert terminal.finish(10) == 0
     terminal.read(0.2)
 
 
@@ -103,12 +103,14 @@ def test_every_size_works_and_too_small_says_so(open_app, scenario_file):
     terminal.wait_for("latency per iteration")
 
 
-def test_when_the_terminal_goes_away_so_does_everything(open_app, scenario_file):
+@pytest.mark.parametrize("told", [True, False])
+def test_when_the_terminal_goes_away_so_does_everything(open_app, scenario_file, told):
     terminal = open_app(str(scenario_file(SLEEPER)))
     terminal.wait_for(r"running · ")
     child = child_of(terminal)
     terminal.hang_up()
-    os.kill(terminal.process.pid, signal.SIGHUP)  # as the kernel does for the session leader's terminal
+    if told:  # the kernel tells the session leader, if it listens (nohup does not)
+        os.kill(terminal.process.pid, signal.SIGHUP)
     terminal.process.wait(15)
     child.wait(15)
 
