@@ -30,8 +30,10 @@ def attach(options: argparse.Namespace, argv: Sequence[str]) -> int:
         if options.headless or options.json:
             return _headless(options, argv)
         output = str(Path(options.output).resolve()) if options.output else None
+        env = dict(os.environ)  # as it is now: what we set for our own screen is not the script's business
         return _screen(
-            options, lambda: ScriptSource(argv, python=options.python, step=options.step, output_file=output)
+            options,
+            lambda: ScriptSource(argv, python=options.python, step=options.step, env=env, output_file=output),
         )
     except SourceError as error:
         print(f"tfslowtop: {error}", file=sys.stderr)
