@@ -51,17 +51,16 @@ def test_a_gauge_in_bytes():
 def drawn(counts: list[float], low: float, high: float, **quantiles: float) -> list[str]:
     edges = np.exp(np.linspace(math.log(low), math.log(high), len(counts) + 1))
     widget = Histogram()
-    widget._gutter = 5
     spread = Distribution("latency", "s", Counts(edges, np.array(counts), 0.0), int(sum(counts)), **quantiles)
     widget.show(spread, 0.0)
-    lines = widget.draw_lines(65, 9)
+    lines = widget.draw_lines(67, 9)
     return ["".join(text for text, _ in line) for line in lines]
 
 
 def test_the_tail_of_a_wide_distribution_is_in_sight(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Histogram, "columns", property(lambda self: 60))
     lines = drawn([5.0, 100.0, 20.0, 5.0, 1.0, 1.0], 1e-3, 1.0, p50=4e-3, p95=0.1, p99=0.8)
-    assert all(len(line) == 65 for line in lines)
+    assert all(len(line) == 67 for line in lines)
     assert "p50" in lines[0] and "p95" in lines[0] and "p99" in lines[0]
     assert lines[0].index("p50") < lines[0].index("p95") < lines[0].index("p99")
     assert lines[-3].rstrip()[-1] in "▁│┼", "the slowest are one eighth high at least"

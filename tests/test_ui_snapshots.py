@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
 
 from tests import ui_source
 from tests.test_ui_screens import text, until
@@ -21,10 +23,24 @@ SCREENS = {
 }
 
 
+async def settled(pilot: Pilot[None]) -> None:
+    """Until a few views in a row make no difference: widths are known only after the first picture."""
+    app, same, last, seen = pilot.app, 0, "", None
+    while same < 4:
+        await pilot.pause(0.05)
+        if app._view is not seen:
+            seen, before, last = app._view, last, text(app)
+            same = same + 1 if last == before else 0
+    for input in app.screen.query(Input):
+        input.cursor_blink = False
+    await pilot.pause()
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("screen", SCREENS)
 def test_screen(screen, size, tmp_path, monkeypatch, snap_compare):
     key, sign = SCREENS[screen]
+    monkeypatch.setattr("tfslowtop.ui.screens.detail._LISTS_EVERY", 0.0)
     script = Script()
     ui_source.freeze(monkeypatch, script)
     app = ui_source.app(tmp_path, script)
@@ -33,13 +49,13 @@ def test_screen(screen, size, tmp_path, monkeypatch, snap_compare):
         await until(pilot, lambda: "600 it" in text(app))
         await pilot.press("1")
         await until(pilot, lambda: "800 it" in text(app) and app._view.marks[-1].effect)
+        await settled(pilot)
         if screen == "detail":
             app.screen.query_one("#panel-latency").focus()
         if key:
             await pilot.press(key)
         await until(pilot, lambda: sign in text(app))
-        # The width of the curve is known after the first picture; two more views follow it.
-        await pilot.pause(1.3)
+        await settled(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=before)
 
@@ -53,6 +69,6 @@ def test_ascii(tmp_path, monkeypatch, snap_compare):
         await until(pilot, lambda: "600 it" in text(app))
         await pilot.press("F")
         await until(pilot, lambda: "^ rising" in text(app))
-        await pilot.pause(1.3)
+        await settled(pilot)
 
     assert snap_compare(app, terminal_size=(80, 24), run_before=before)

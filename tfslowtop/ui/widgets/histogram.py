@@ -10,15 +10,23 @@ import numpy as np
 from ...analysis.view import Distribution
 from ..format import plain, quantity
 from .chart import Chart, Line, XAxis, _place, nice_ticks
-from .curve import CurveData, Mode
+from .curve import CurveData, Mode, StickyScale, nice_ceiling
+
+
+class _Own(StickyScale):
+    """Each picture stands for itself: there is no curve that scrolls and could jump."""
+
+    def update(self, peak: float, now: float) -> float:
+        return nice_ceiling(peak) if peak > 0 else 1.0
 
 
 class Histogram(Chart):
     """Latencies spread over decades, so the axis is logarithmic: a tail is as visible as the bulk."""
 
     def __init__(self, *, mode: Mode = "block", id: str | None = None) -> None:
-        super().__init__(mode=mode, id=id, formatter=lambda value: quantity(value, ""))
+        super().__init__(mode=mode, id=id, scale=_Own(), formatter=lambda value: quantity(value, ""))
         self._unit = ""
+        self._gutter = len("5,000") + 2  # from the start: the bars follow from the room that is left
 
     def show(self, spread: Distribution | None, now: float) -> None:
         if spread is None or not len(spread.histogram.counts):
