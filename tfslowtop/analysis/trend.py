@@ -25,6 +25,8 @@ LEAST_SPAN_NS = 2_000_000_000
 #: A change over the whole span that is worth a word, and the least that the interval must promise.
 PRACTICAL = 0.10
 PROMISED = 0.05
+#: How much wider than that the interval of something flat may be: on a shared machine it never is narrower.
+FLAT_ROOM = 2.0
 #: Each half must rise by this share of the whole slope: one jump is not a rise.
 HALF_SHARE = 0.15
 #: CPU time is a witness once it is this share of wall time.
@@ -181,7 +183,9 @@ def _direction(line: Fit, worth: float, promised: float, unit: float = 0.0) -> t
     """The word for a line. `worth` and `promised` are shares of the level, or of `unit` if given."""
     worth, promised = worth * (unit or line.level), promised * (unit or line.level)
     low, high, change = line.change(line.low), line.change(line.high), line.change(line.slope)
-    if -worth < low and high < worth:
+    # Flat: no change worth a word, and the interval has no room for one that anybody would notice.
+    room = worth if unit else FLAT_ROOM * worth
+    if abs(change) < worth and -room < low and high < room:
         return "flat", "any change is too small to matter"
     up = change >= worth and low >= promised
     down = change <= -worth and high <= -promised
@@ -244,6 +248,8 @@ def _with_witness(wall: Fit, cpu: Fit) -> tuple[Direction, str]:
     sign = {"rising": 1.0, "falling": -1.0}.get(seen, 0.0)
     if sign * wall.change(wall.slope) >= PRACTICAL * wall.level and sign:
         return seen, f"wall and CPU time {'rise' if sign > 0 else 'fall'} together"
+    if direction == "unclear" and seen == "flat":
+        return seen, "CPU time is flat; wall time wanders with the machine"
     if direction in ("rising", "falling") and reason not in (ONE_STEP, UNSTEADY):
         return "unclear", NO_CPU if direction == "rising" else NO_CPU_FALL
     return "unclear", why if direction == "unclear" else reason
