@@ -2,11 +2,12 @@
 
     python benchmarks/bench_overhead.py [--seconds 40] [--quick]
 
-One process runs blocks of steps in shuffled order: off, off again (the control), attached, under cProfile, and
-under py-spy where it is to be had. A reader in a process of its own takes what the agent sends, as the watcher
-does. Each figure is the median over rounds of a block's time per step divided by that of the first "off" block
-of the same round; CPU time stands beside wall time, because neighbours raise only the second. The spread of the
-control says what can be told apart at all.
+One process runs blocks of steps in shuffled order: off, off again (the control), attached, under cProfile,
+and under py-spy where it is to be had. A reader in a process of its own takes what the agent sends, as the
+watcher does. Each figure is the median over rounds of a block's time per step divided by that of the "off"
+block of the same round; CPU time stands beside wall time, because neighbours raise wall time first. The
+spread of the control says what can be told apart at all. A second measurement puts the hooks in and out
+every few milliseconds and compares low quantiles: what they cost by themselves, also on a busy machine.
 """
 
 from __future__ import annotations
@@ -182,6 +183,42 @@ def measure(
     return results
 
 
+def hot_path(run: Callable[[int], None], address: str, seconds: float) -> tuple[float, float, float, float]:
+    """The hooks alone: put in and taken out every few milliseconds, the agent's thread running all the time.
+
+    Gives microseconds per step without them, what they add, what a second "without" adds, and the CPU share
+    of the agent's thread. Compares low quantiles, which a busy machine moves little.
+    """
+    from tfslowtop.agent.attach import start
+    from tfslowtop.agent.channel import SocketChannel
+
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(address)
+    attachment = start(SocketChannel(sock), step=None, script=__file__)
+    run(20)
+    time.sleep(3)  # a pure eager loop gets its mark by now, if it runs meanwhile
+    deadline = time.perf_counter() + 4
+    while time.perf_counter() < deadline:
+        run(5)
+    patches = [patch for hook in attachment._hooks for patch in hook.patches if patch.active]
+    steps = max(2, int(0.004 / _best(run)))
+    took: dict[str, list[float]] = {"off": [], "again": [], "on": []}
+    ours, began = attachment.agent.thread_time(), time.perf_counter()
+    end = began + seconds
+    while time.perf_counter() < end:
+        for arm in random.sample(list(took), 3):
+            for patch in patches:
+                patch.on() if arm == "on" else patch.off()
+            run(1)
+            before = time.thread_time_ns()
+            run(steps)
+            took[arm].append((time.thread_time_ns() - before) / steps / 1e3)
+    share = (attachment.agent.thread_time() - ours) / (time.perf_counter() - began)
+    attachment.remove()
+    low = {arm: statistics.quantiles(values, n=10)[2] for arm, values in took.items()}
+    return low["off"], low["on"] - low["off"], low["again"] - low["off"], share
+
+
 def report(case: str, results: dict[str, list[tuple[float, float]]]) -> None:
     base = results["off"]
     step = statistics.median(wall for wall, _ in base) * 1e3
@@ -226,6 +263,11 @@ def main() -> None:
         try:
             for case, run in cases().items():
                 report(case, measure(run, arms, options.seconds))
+                off, added, control, share = hot_path(run, address, options.seconds / 2)
+                print(
+                    f"  hooks alone: {added:+.2f} µs on {off:.1f} µs of the main thread's CPU "
+                    f"(×{1 + added / off:.3f}, control {control:+.2f} µs); agent's thread {share:.2%} of a core"
+                )
         finally:
             reader.kill()
             reader.wait()

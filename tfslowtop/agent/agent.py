@@ -11,6 +11,7 @@ import _thread
 import itertools
 import signal
 import threading
+import time
 from array import array
 from collections import deque
 from collections.abc import Callable
@@ -97,6 +98,7 @@ class Agent:
         self._lock = threading.Lock()  # between the sender's tick and one that flush() or close() makes
         self._sending = threading.Lock()  # held while the sender thread runs
         self._sender = 0
+        self._cpu = 0
 
     def start(self) -> None:
         # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
@@ -135,6 +137,10 @@ class Agent:
         self.flush()
         self._guard(self.channel.close)
 
+    def thread_time(self) -> float:
+        """Seconds of CPU that the sender thread has taken, as of its last turn."""
+        return self._cpu / 1e9
+
     def abandon(self) -> None:
         """In a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
         self._lock, self._sending = threading.Lock(), threading.Lock()
@@ -149,6 +155,7 @@ class Agent:
                     self._guard(self._on_tick)
                 self._guard(self._tick)
                 self._guard(self._listen)
+                self._cpu = time.thread_time_ns()
         finally:
             self._sending.release()
         if self._on_gone is not None and not self._closing.is_set():

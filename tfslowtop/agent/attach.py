@@ -18,6 +18,8 @@ from .channel import Channel
 from .choose import ENOUGH, choose, matches
 from .events import About, ChooseStep, Command, Detach, Note, Phase, Step, Stream
 from .hooks.collector import CollectorHook
+from .hooks.census import CensusHook
+from .hooks.counted import CountedHook
 from .hooks.created import CreatedHook
 from .hooks.data import DataHook
 from .hooks.eager import EagerHook
@@ -31,6 +33,7 @@ from .hooks.sessions import SessionHook
 from .hooks.traces import MODULE as TRACES
 from .hooks.traces import TraceHook
 from .hooks.updates import UpdateHook
+from .hooks.where import WhereHook
 from .imports import Watch
 from .kit import REMOVED, Kit
 from .loops import Loop
@@ -50,6 +53,9 @@ HOOKS: tuple[type[Hook], ...] = (
     HostHook,
     EagerHook,
     CollectorHook,
+    WhereHook,
+    CountedHook,
+    CensusHook,
 )
 
 #: Seconds between two batches: rarer than a scenario's, because the program is not ours to slow down.

@@ -74,6 +74,7 @@ class Loop:
         """The share of turns that did one of these things, in the loop's own body or anywhere inside."""
         masks = dict(self.masks)
         every = sum(masks.values())
+        bits &= 0xFFFF
         hits = sum(n for mask, n in masks.items() if (mask >> 16 if own else mask >> 16 | mask) & bits)
         return hits / every if every else 0.0
 
@@ -81,35 +82,52 @@ class Loop:
 class Turn:
     """One iteration on its way."""
 
-    __slots__ = ("below", "bits", "cpu", "end", "first", "loop", "outer", "start", "void", "what")
+    __slots__ = ("below", "bits", "cpu", "end", "first", "loop", "outer", "put", "start", "void", "what")
 
-    def __init__(self, loop: Loop, start: int, outer: Turn | None, cpu: int = 0) -> None:
-        self.loop, self.start, self.outer, self.cpu = loop, start, outer, cpu
+    def __init__(self, loop: Loop, start: int, outer: Turn | None) -> None:
+        self.loop, self.start, self.outer = loop, start, outer
+        self.put = loop.buffer.put
         self.end = start
-        self.bits = self.below = 0
+        self.bits = self.below = self.cpu = 0
         self.void = False
         self.what = 0
         """Which function the turn called last, by id."""
         self.first = 0
         """Which one the first turn of a loop inside called."""
 
-    def close(self, end: int) -> int:
-        """Ends the turn; what the CPU clock says now, if it was read."""
-        loop, bits, outer = self.loop, self.bits, self.outer
-        if not self.below and (not bits or (self.void and not bits & ~DATA)):
-            return 0  # nothing came to pass: the round that only found the data at an end
-        wall = end - self.start
-        cpu = time.process_time_ns() if wall >= _CPU_FROM else 0
-        loop.buffer.put((self.start, wall, cpu - self.cpu if cpu and self.cpu else 0))
-        mask = bits << 16 | self.below
-        loop.masks[mask] = loop.masks.get(mask, 0) + 1
-        loop.last = end
-        if self.what != loop.what:
-            loop.what = self.what
-            loop.changes += 1
-        if outer is not None:
-            outer.below |= bits | self.below
-            if outer.end < end:
-                outer.end = end
-            loop.outer = outer.loop
-        return cpu
+    def again(self, now: int) -> None:
+        """Ends the turn and begins the next one, in place: this is the hot path of every loop."""
+        bits, below, start = self.bits, self.below, self.start
+        # Else nothing came to pass: the round that only found the data at an end.
+        if below or (bits and not (self.void and bits == DATA)):
+            loop = self.loop
+            wall = now - start
+            if wall < _CPU_FROM:
+                self.put((start, wall, 0))
+                self.cpu = 0
+            else:
+                cpu = time.process_time_ns()
+                self.put((start, wall, cpu - self.cpu if self.cpu else 0))
+                self.cpu = cpu
+            mask = bits << 16 | below
+            masks = loop.masks
+            if mask in masks:
+                masks[mask] += 1
+            else:
+                masks[mask] = 1
+            loop.last = now
+            if self.what != loop.what:
+                loop.what = self.what
+                loop.changes += 1
+            outer = self.outer
+            if outer is not None:
+                outer.below |= bits | below
+                outer.end = now
+                loop.outer = outer.loop
+        self.start = self.end = now
+        self.bits = self.below = self.first = 0
+        self.void = False
+
+    def close(self) -> None:
+        """Ends the turn for good, when the last thing in it ended."""
+        self.again(self.end)

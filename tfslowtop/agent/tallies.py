@@ -18,6 +18,7 @@ class Tallies:
         self._entries: dict[tuple[str, str, int, int], list[int]] = {}
         self._codes: dict[int, CodeType] = {}
         self._told: dict[tuple[str, str, str, int], int] = {}
+        self._placed: dict[tuple[str, str, str, int], list[int]] = {}
 
     def add(
         self,
@@ -50,6 +51,10 @@ class Tallies:
         entry[1] += wall
         entry[2] += size
 
+    def put(self, what: str, symbol: str, file: str, line: int, count: int) -> None:
+        """Sets a count whose line is known as such."""
+        self._placed[what, symbol, file, line] = [count, 0, 0]
+
     def changed(self, now: int) -> list[Tally]:
         """What has grown since the last time, as totals per line."""
         totals: dict[tuple[str, str, str, int], list[int]] = {}
@@ -61,6 +66,7 @@ class Tallies:
             total = totals.setdefault((what, symbol, *place), [0, 0, 0])
             for i in range(3):
                 total[i] += entry[i]
+        totals |= self._placed
         result = []
         for key, total in totals.items():
             if self._told.get(key) != total[0]:

@@ -85,10 +85,11 @@ ENTERED = _Entered()
 class Visit:
     """The mark on a frame: a function of the user's while it runs, or a library's that it called."""
 
-    __slots__ = ("base", "call", "code", "last", "main", "own", "turn")
+    __slots__ = ("base", "call", "code", "last", "main", "own", "round", "turn")
 
     def __init__(self, code: Code | None, base: Turn | None, last: int, main: bool) -> None:
         self.code, self.base, self.last, self.main = code, base, last, main
+        self.round = -1
         self.own: list[Turn] = []
         self.turn = base
         self.call: Turn | None = None
@@ -105,11 +106,9 @@ class Visit:
             begin = (own[keep - 1].loop, *begin)
             keep -= 1
         while len(own) > keep:
-            turn = own.pop()
-            turn.close(turn.end)
+            own.pop().close()
         if again:
-            turn = own[-1]
-            own[-1] = Turn(turn.loop, now, turn.outer, turn.close(now))
+            own[-1].again(now)
         for loop in begin:
             loop.entries += 1
             loop.main = self.main
@@ -118,16 +117,16 @@ class Visit:
                 own[-1].first = what
             own.append(Turn(loop, now, own[-1] if own else self.base))
         self.last = here
+        self.round = here if own else -1  # the same place again is the next turn
         self.turn = own[-1] if own else self.base
         return self.turn
 
     def __del__(self) -> None:
         try:
             while self.own:
-                turn = self.own.pop()
-                turn.close(turn.end)
+                self.own.pop().close()
             if self.call is not None:
-                self.call.close(max(self.call.end, self.call.start))
+                self.call.close()
         except Exception:
             pass  # the interpreter is going down
 
@@ -159,7 +158,13 @@ class Tracker:
                 return None
             visit: Any = frame.f_trace
             if visit.__class__ is Visit and visit.code is not None:
-                return self._step(visit, frame.f_lasti, now, what)
+                here = frame.f_lasti
+                if here == visit.round:
+                    turn: Any = visit.turn
+                    if what == turn.what or not what:
+                        turn.again(now)
+                        return turn  # type: ignore[no-any-return]
+                return self._step(visit, here, now, what)
             return self._walk(frame, now, what)
         except Exception as error:
             self._oops(error)
@@ -185,6 +190,7 @@ class Tracker:
             move = code.moves[key] = code.move(visit.last, here)
         if not move[1] and not move[2] and len(visit.own) == move[0]:
             visit.last = here
+            visit.round = here if visit.own else -1
             return visit.turn
         return visit.move(move, here, now, what)
 
@@ -224,7 +230,9 @@ class Tracker:
                 code.calls.main = main
             if at.f_trace is None:  # a debugger's is left alone
                 at.f_trace = visit
-            turn = visit.move(code.move(-1, at.f_lasti), at.f_lasti, now, what)
+            here = at.f_lasti
+            move = code.moves.get(~here) or code.moves.setdefault(~here, code.move(-1, here))
+            turn = visit.move(move, here, now, what)
             self._mark(below, turn)
         return turn
 

@@ -6,6 +6,7 @@ Creating them once is how it is meant; a line that goes on creating them while t
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "tf_keras.src.optimizers.optimizer": (("_BaseOptimizer", "optimizer"),),
 }
 #: A Sequential builds itself a functional model inside: not one more model to its author.
-_PART_OF_ANOTHER = "sequential.py"
+_PART_OF_ANOTHER = ("Functional", "sequential.py")
 
 
 class CreatedHook(Hook):
@@ -39,15 +40,15 @@ class CreatedHook(Hook):
 
     def place(self, module: ModuleType) -> None:
         for name, what in _PLACES[module.__name__]:
-            self.patch(find(module, name), "__init__", self._creating(what))
+            self.patch(find(module, name), "__init__", self._creating(what, name))
 
-    def _creating(self, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        kit, getframe = self.kit, sys._getframe
+    def _creating(self, what: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        kit, getframe, clock = self.kit, sys._getframe, time.perf_counter_ns
         busy = kit.creating
 
         def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
             def __init__(created: Any, *args: Any, **kwds: Any) -> None:  # noqa: N807
-                outermost = what not in busy
+                outermost, start = what not in busy, clock()
                 busy.add(what)
                 try:
                     original(created, *args, **kwds)
@@ -60,9 +61,11 @@ class CreatedHook(Hook):
                 if outermost:
                     try:
                         caller = getframe().f_back
-                        if caller is None or not caller.f_code.co_filename.endswith(_PART_OF_ANOTHER):
+                        file = caller.f_code.co_filename if caller is not None else ""
+                        if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:
                             named = getattr(created, "_name", None) if what == "function" else None
-                            kit.tallies.add(what, caller, symbol=str(named or type(created).__name__))
+                            symbol = str(named or type(created).__name__)
+                            kit.tallies.add(what, caller, clock() - start, symbol=symbol)
                     except Exception as error:
                         kit.oops(error)
 

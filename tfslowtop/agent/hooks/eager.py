@@ -1,8 +1,9 @@
-"""Eager ops: how many, and in short bursts which ones and from which lines.
+"""Eager ops: how fast they come, which ones, and from which lines, in short bursts.
 
-Looking at every op would cost too much, so the count comes from TensorFlow's own counter, and now and then
-a few hundred ops are looked at. A loop of eager ops in which no other hook sees anything still has turns:
-then the op that occurs least often in such a burst is watched for good, and marks them.
+Looking at every op would cost too much, and TensorFlow's own counter cannot be read without moving it on,
+which would change names in the program's messages. So every two seconds a few hundred ops are looked at. A
+loop of eager ops in which no other hook sees anything still has turns: then the op that occurs least often in
+such a burst is watched for good, and marks them.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from .hook import Hook, find
 #: Ops a second from which a program counts as eager.
 _BUSY = 300
 _BURST = 200
-#: Nanoseconds between two bursts.
+#: Nanoseconds between two bursts; the first few come four times as often.
 _PAUSE = 2_000_000_000
+_EARLY = 8
 #: Nanoseconds without any turn of any loop after which an op has to mark them.
 _SILENCE = 500_000_000
+#: Turns in a row that the op marked, each once, before it is taken on trust; how often it is checked then.
+_SURE = 16
+_CHECK = 15
 
 
 class EagerHook(Hook):
@@ -34,32 +39,34 @@ class EagerHook(Hook):
 
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
-        self._uid: Callable[[], int] | None = None
         self._ops: Patch | None = None
         self._seen: Counter[str] = Counter()
         self._left = [0]
         self._mark: list[str] = [""]
-        self._last = (0, 0)
-        self._next = 0
+        self._first = self._last = self._next = 0
+        self._same: list[Any] = [0, None]
+        self._bursts = 0
 
     def place(self, module: ModuleType) -> None:
-        self._uid = find(module, "TFE_Py_UID")
+        find(module, "TFE_Py_FastPathExecute")
         self._ops = self.patch(module, "TFE_Py_FastPathExecute", self._executing)
         self._ops.off()
 
     def tick(self, now: int) -> None:
-        if self._uid is None or self._ops is None:
+        if self._ops is None or now < self._next:
             return
-        then, before = self._last
-        count = self._uid()
-        self._last = (now, count)
-        self.kit.gauge("eager ops", now, count)
-        rate = (count - before) * 1e9 / max(now - then, 1) if then else 0.0
-        if rate < _BUSY or now < self._next:
-            return
-        self._choose_mark(now)
-        self._next = now + _PAUSE
+        pause = _PAUSE if self._bursts > _EARLY else _PAUSE // 4
+        self._bursts += 1
+        self._next = now + pause
+        seen, span = _BURST - self._left[0], self._last - self._first
+        rate = seen * 1e9 / span if seen > 1 and span > 0 else 0.0
+        if self._left[0]:  # fewer than a burst came in all that time
+            rate = min(rate, seen * 1e9 / pause)
+        self.kit.gauge("eager ops per second", now, round(rate))
+        if rate > _BUSY or self._mark[0]:
+            self._choose_mark(now)
         self._seen.clear()
+        self._first = self._last = 0
         self._left[0] = _BURST
         self._ops.on()
 
@@ -68,6 +75,7 @@ class EagerHook(Hook):
         real = any(now - loop.last < _SILENCE and loop.did(~OP) > 0.5 for loop in loops)
         if real:
             self._mark[0] = ""
+            self._same[:] = [0, None]
         elif not self._mark[0]:
             often = [(n, name) for name, n in self._seen.items() if n >= 3]
             self._mark[0] = min(often)[1] if often else ""
@@ -88,18 +96,34 @@ class EagerHook(Hook):
         if self._ops is not None:
             self._ops.off()
 
+    def _turn(self, frame: Any, now: int) -> None:
+        """The op that marks the turns. After the same one turn each time, not every walk to it is made."""
+        same = self._same
+        if same[0] > _SURE and same[0] & _CHECK:
+            turn = same[1]
+            turn.again(now)
+        else:
+            turn = self.kit.tracker.enter(frame, now)
+            if turn is None:
+                return
+            once = turn.start == now and turn is same[1]
+            if not once:
+                same[0] = 0
+        same[0] += 1
+        same[1] = turn
+        turn.bits |= OP
+        turn.end = now
+
     def _look(self, name: str, frame: Any) -> None:
         kit = self.kit
         try:
             if kit.quiet[0]:
                 return
             if name == self._mark[0]:
-                now = time.perf_counter_ns()
-                turn = kit.tracker.enter(frame, now)
-                if turn is not None:
-                    turn.bits |= OP
-                    turn.end = now
+                self._turn(frame, time.perf_counter_ns())
             if self._left[0]:
+                self._last = time.perf_counter_ns()
+                self._first = self._first or self._last
                 self._left[0] -= 1
                 self._seen[name] += 1
                 kit.tallies.add("eager-op-sample", frame.f_back, symbol=name)

@@ -10,7 +10,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ..kit import Kit
-from ..loops import CALL, Loop, Turn
+from ..loops import CALL, Loop
 from ..patch import unseen
 from ..places import code_of
 from .hook import Hook, find
@@ -42,19 +42,6 @@ class FunctionHook(Hook):
         )
         known, learn, does = self._known, self._learn, kit.does
 
-        def done(function: Any, turn: Turn | None, start: int) -> None:
-            try:
-                end = clock()
-                record = known.get(id(function))
-                put, cache = record if record is not None else learn(function, getframe().f_back)
-                put((start, end - start, 0))
-                if turn is not None:
-                    turn.end = end
-                    turn.bits |= does.get(cache, CALL)
-                    turn.what = id(function)
-            except Exception as error:
-                oops(error)
-
         def __call__(self: Any, *args: Any, **kwds: Any) -> Any:  # noqa: N807
             try:
                 if quiet[0]:
@@ -65,7 +52,17 @@ class FunctionHook(Hook):
             except BaseException as error:
                 unseen(error)
                 raise
-            done(self, turn, start)
+            try:
+                end = clock()
+                number = id(self)
+                put, cache = known.get(number) or learn(self, getframe())
+                put((start, end - start, 0))
+                if turn is not None:
+                    turn.end = end
+                    turn.bits |= does.get(cache, CALL)
+                    turn.what = number
+            except Exception as error:
+                oops(error)
             return result
 
         return __call__

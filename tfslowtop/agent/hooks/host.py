@@ -19,6 +19,8 @@ _CONSTANTS = "tensorflow.python.framework.constant_op"
 #: Above this many calls a second only every 16th is looked at, and counted for all of them.
 _OFTEN = 20_000
 _EVERY = 15
+#: Arrays below this many bytes are not worth a word: Python numbers become such arrays on their way.
+_SMALL = 1024
 
 
 class HostHook(Hook):
@@ -71,13 +73,13 @@ class HostHook(Hook):
 
         return _numpy
 
-    def _pushing(self, original: Callable[..., Any], array: type) -> Callable[..., Any]:
+    def _pushing(self, original: Callable[..., Any], array: Any) -> Callable[..., Any]:
         kit, calls = self.kit, self._pushes
         quiet, clock, getframe, enter = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter
 
         def convert_to_eager_tensor(value: Any, *args: Any, **kwds: Any) -> Any:
             try:
-                if value.__class__ is not array or quiet[0]:
+                if value.__class__ is not array or value.nbytes < _SMALL or quiet[0]:
                     return original(value, *args, **kwds)
                 calls[0] = number = calls[0] + 1
                 if number & calls[1]:

@@ -114,7 +114,7 @@ class KerasHook(Hook):
 
     def _close(self, fit: Fit | None) -> None:
         if fit is not None and fit.turn is not None:
-            fit.turn.close(fit.turn.end)
+            fit.turn.close()
             fit.turn = None
 
     def _place_callbacks(self, owner: Any) -> None:
@@ -156,8 +156,11 @@ class KerasHook(Hook):
         if not self._fits:
             return
         fit, now = self._fits[-1], time.perf_counter_ns()
-        cpu = fit.turn.close(now) if fit.turn is not None else 0
-        fit.turn = turn = Turn(fit.loop, now, fit.outer, cpu)
+        if fit.turn is None:
+            fit.turn = Turn(fit.loop, now, fit.outer)
+        else:
+            fit.turn.again(now)
+        turn = fit.turn
         turn.bits = _TRAINS
         # What the user's own train_step does eagerly belongs to this batch.
         if frame is not None and (frame.f_trace is None or frame.f_trace.__class__ is Visit):

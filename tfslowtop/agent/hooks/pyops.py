@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -13,6 +14,9 @@ from ..patch import unseen
 from ..places import code_of
 from .hook import Hook, find
 
+#: The module in which a dataset traces the functions that it is given.
+_PIPELINE = ("structured_function.py",)
+
 
 class PythonOpHook(Hook):
     title = "numpy_function and py_function"
@@ -21,9 +25,27 @@ class PythonOpHook(Hook):
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
         self._known: dict[int | str, Loop] = {}
+        self._data: set[str] = set()
+        """Tokens of functions that a dataset was built with: they run in its pipeline, not in the step."""
 
     def place(self, module: ModuleType) -> None:
         self.patch(find(module, "FuncRegistry"), "__call__", self._calling)
+        self.patch(find(module, "FuncRegistry"), "insert", self._inserting)
+
+    def _inserting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def insert(registry: Any, function: Any) -> Any:
+            token = original(registry, function)
+            try:
+                frame: Any = sys._getframe()
+                while frame is not None and not frame.f_code.co_filename.endswith(_PIPELINE):
+                    frame = frame.f_back
+                if frame is not None:
+                    self._data.add(_text(token))
+            except Exception as error:
+                self.kit.oops(error)
+            return token
+
+        return insert
 
     def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         oops, clock = self.kit.oops, time.perf_counter_ns
@@ -54,9 +76,10 @@ class PythonOpHook(Hook):
             place = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
             name = code.co_name if code is not None else "python function"
             library = code is None or self.kit.places.is_library(code.co_filename)
-            loop = self._known[key] = self.kit.stream(
-                "library-python-op" if library else "python-op", name, *place
-            )
+            kind = "library-python-op" if library else "python-op"
+            if _text(token) in self._data:
+                kind = f"data-{kind}"
+            loop = self._known[key] = self.kit.stream(kind, name, *place)
             self.kit.keep(code)
         return loop
 
@@ -77,3 +100,7 @@ class PythonOpHook(Hook):
         if self._known:
             seconds = sum(loop.buffer.total_wall() for loop in list(self._known.values())) / 1e9
             self.kit.gauge("python op seconds", now, seconds)
+
+
+def _text(token: Any) -> str:
+    return token.decode() if isinstance(token, bytes) else str(token)

@@ -13,7 +13,7 @@ from typing import Any
 from ..events import Note, Reason, Trace
 from ..kit import Kit
 from ..loops import CALL
-from ..patch import unseen
+from ..patch import dress, unseen
 from ..places import code_of, version_of
 from ..reasons import Explainer
 
@@ -55,6 +55,7 @@ class TraceHook:
                 wall = time.perf_counter_ns() - start
                 self._end(options, start, wall, reasons, concrete, sys._getframe())
 
+        dress(traced, original)
         self._original = original
         setattr(module, _PLACE, traced)
 

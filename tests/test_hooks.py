@@ -1,0 +1,292 @@
+"""The hooks in a real TensorFlow: what they see, that they come off, and that they change nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+ROOT = Path(__file__).resolve().parents[1]
+
+RETRACES = """
+import tensorflow as tf
+
+@tf.function
+def f(x, lr=0.1, training=False):
+    return x * lr
+
+@tf.function
+def g(d, o=None):
+    return tf.constant(1)
+
+class Thing: pass
+
+class Net(tf.Module):
+    def __init__(self): self.v = None
+    @tf.function
+    def __call__(self, x):
+        if self.v is None: self.v = tf.Variable(tf.zeros([2]))
+        return self.v + x
+
+x = tf.ones([2])
+f(x); f(x, 0.2); f(x, training=True); f(tf.ones([3])); f(tf.ones([2], tf.float64))
+g([x]); g([x, x]); g({"a": x}); g({"b": x})
+a, b = Thing(), Thing()
+g([x], a); g([x], b)
+for i in range(3):
+    @tf.function
+    def h(x): return x + 1
+    h(x)
+Net()(x); Net()(x)
+"""
+
+ACTIVITY = """
+import numpy as np
+import tensorflow as tf
+
+v1 = tf.compat.v1
+
+class Slow(tf.keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        sum(range(20000))
+
+model = tf.keras.Sequential([tf.keras.Input([4]), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(np.zeros([32, 4]), np.zeros([32, 1]), batch_size=8, verbose=0, callbacks=[Slow()])
+
+def double(a):
+    return a * 2
+
+@tf.function
+def twice(x):
+    return tf.numpy_function(double, [x], tf.float32)
+
+for i in range(5):
+    w = tf.Variable(1.0)  # variable
+    opt = tf.keras.optimizers.SGD(0.1)  # optimizer
+    net = tf.keras.Sequential([tf.keras.layers.Dense(1)])  # model
+    big = tf.constant(np.zeros([100, 1000], "float32"))  # copy
+    s = tf.reduce_sum(big).numpy()  # sync
+    t = twice(tf.constant(1.0))
+
+for x in tf.data.Dataset.range(6):  # dataset
+    pass
+
+with tf.Graph().as_default():
+    c = tf.constant(1.0)
+    for i in range(4):
+        with v1.Session() as sess:  # session
+            sess.run(c + 1.0)  # op
+"""
+
+FAILING = """
+import sys
+import tensorflow as tf
+
+@tf.function
+def f(x):
+    return tf.linalg.inv(x)
+
+def go():
+    for i in range(4):
+        f(tf.ones([2, 2]) if i == 3 else tf.eye(2))
+
+print(float(tf.reduce_sum(f(tf.eye(2)))))
+tf.random.set_seed(1)
+v = tf.Variable(tf.random.normal([3, 3]))
+for i in range(10):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.tanh(v) ** 2)
+    v.assign_sub(0.1 * tape.gradient(loss, v))
+print(v.numpy().tobytes().hex())
+go()
+"""
+
+RUN = """
+import sys
+path, watched = sys.argv[1], sys.argv[2] == "watched"
+if watched:
+    from tfslowtop.agent.attach import start
+    from tfslowtop.agent.channel import MemoryChannel
+    attachment = start(MemoryChannel(1 << 20), step=None, script=path)
+exec(compile(open(path).read(), path, "exec"), {"__name__": "__main__"})
+"""
+
+DETACH = """
+import gc, sys
+from tfslowtop.agent.attach import start
+from tfslowtop.agent.channel import MemoryChannel
+from tfslowtop.agent.events import Detach, ChooseStep, Step
+import tensorflow as tf, keras
+from tensorflow.python.client import session
+from tensorflow.python.eager.polymorphic_function import polymorphic_function as p
+from tensorflow.python.framework import ops
+from tensorflow.python.ops import resource_variable_ops as r
+from keras.src.backend.tensorflow import trainer
+
+def state():
+    classes = (p.Function, session.BaseSession, ops.Graph, ops._EagerTensorBase, r.BaseResourceVariable,
+               r.ResourceVariable, trainer.TensorFlowTrainer, keras.Model, tf.GradientTape)
+    attributes = {c: {n: v for n, v in vars(c).items() if n != "__annotations__"} for c in classes}
+    return attributes, list(gc.callbacks), list(sys.meta_path)
+
+before = state()
+channel = MemoryChannel(1 << 20)
+attachment = start(channel, step=None, script="x.py")
+during = state()
+f = tf.function(lambda x: x + 1)
+for i in range(5): f(tf.ones([2]))
+attachment.obey(Detach())
+after = state()
+print(json.dumps({"put in": before[0] != during[0], "taken out": before == after,
+                  "errors": attachment.kit.errors, "trace": sys._getframe().f_trace is None}))
+for i in range(5): f(tf.ones([2]))
+"""
+
+
+def run(*arguments: str, code: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+    command = [sys.executable, *(["-c", code] if code else []), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory) -> dict[str, dict]:
+    directory = tmp_path_factory.mktemp("scripts")
+    paths = []
+    for name, text in {"retraces.py": RETRACES, "activity.py": ACTIVITY}.items():
+        (directory / name).write_text(text)
+        paths.append(str(directory / name))
+    done = run(str(Path(__file__).with_name("drive.py")), *paths)
+    lines = [line[7:] for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    assert len(lines) == 2, done.stderr[-3000:]
+    results = {result["script"]: result for result in map(json.loads, lines)}
+    assert not any(result["error"] or result["notes"] for result in results.values())
+    return results
+
+
+def causes(result: dict, function: str) -> list[tuple[str, str]]:
+    return [
+        (reason["cause"], reason["argument"])
+        for trace in result["traces"]
+        if trace["function"] == function
+        for reason in trace["reasons"]
+    ]
+
+
+def test_every_retrace_has_its_reason(seen):
+    result = seen["retraces.py"]
+    assert causes(result, "f") == [
+        ("first-trace", ""),
+        ("retrace-python-value", "lr"),
+        ("retrace-python-value", "training"),
+        ("retrace-shape", "x"),
+        ("retrace-dtype", "x"),
+    ]
+    assert causes(result, "g") == [
+        ("first-trace", ""),
+        *[("retrace-structure", "d")] * 3,
+        ("retrace-python-value", "o"),
+        ("retrace-object", "o"),
+    ]
+    assert causes(result, "h") == [("first-trace", ""), *[("function-recreated", "")] * 2]
+    normal = {"first-trace", "second-trace", "new-instance"}
+    assert {cause for cause, _ in causes(result, "__call__")} == normal
+
+
+def test_a_reason_says_the_values_and_the_trace_the_users_line(seen):
+    traces = [t for t in seen["retraces.py"]["traces"] if t["function"] == "f"]
+    reason = traces[1]["reasons"][0]
+    assert (reason["before"], reason["after"]) == ("float 0.1", "float 0.2")
+    lines = RETRACES.splitlines()
+    assert all(lines[t["user_line"] - 1].startswith("f(x)") and t["wall"] > 0 for t in traces)
+
+
+def line_of(marker: str) -> int:
+    return next(n for n, line in enumerate(ACTIVITY.splitlines(), 1) if line.endswith("# " + marker))
+
+
+@pytest.mark.parametrize(
+    ("what", "marker", "count"),
+    [
+        ("variable", "variable", 5),
+        ("optimizer", "optimizer", 5),
+        ("model", "model", 5),
+        ("host-copy", "copy", 5),
+        ("host-sync", "sync", 5),
+        ("dataset", "dataset", 1),
+        ("session", "session", 4),
+    ],
+)
+def test_what_a_line_does_is_counted_for_that_line(seen, what, marker, count):
+    tallies = [
+        t for t in seen["activity.py"]["tallies"] if t["what"] == what and t["line"] == line_of(marker)
+    ]
+    assert tallies and tallies[-1]["count"] == count
+    if what == "host-copy":
+        assert tallies[-1]["size"] == count * 400_000
+
+
+def test_ops_added_to_a_running_graph_have_a_line(seen):
+    tallies = [t for t in seen["activity.py"]["tallies"] if t["what"] == "graph-op"]
+    assert {t["line"] for t in tallies} == {line_of("op")} and tallies[-1]["count"] >= 3
+
+
+def test_streams_have_kind_name_and_the_users_line(seen):
+    streams = {(s["kind"], s["name"]): s for s in seen["activity.py"]["streams"]}
+    assert streams["session-run", "Session.run"]["count"] == 4
+    assert streams["session-run", "Session.run"]["line"] == line_of("op")
+    assert streams["python-op", "double"]["count"] == 5
+    assert streams["data-wait", "next element"]["count"] == 6
+    assert ("library-function", "one_step_on_iterator") in streams or any(
+        k == "library-function" for k, _ in streams
+    )
+    callbacks = [t for t in seen["activity.py"]["tallies"] if t["symbol"] == "Slow.on_train_batch_end"]
+    assert callbacks[-1]["count"] == 4 and callbacks[-1]["wall"] > 0
+
+
+def test_results_output_and_tracebacks_are_those_of_the_bare_program(tmp_path):
+    path = tmp_path / "failing.py"
+    path.write_text(FAILING)
+    bare, watched = (run(str(path), how, code=RUN) for how in ("bare", "watched"))
+    assert watched.returncode == bare.returncode == 1
+    assert watched.stdout == bare.stdout and len(bare.stdout) > 50
+
+    def clean(text: str) -> str:
+        kept = [line for line in text.splitlines() if "cuda" not in line and "absl" not in line]
+        return "\n".join(kept[kept.index("Traceback (most recent call last):") :])
+
+    if sys.version_info >= (3, 11):
+        assert clean(watched.stderr) == clean(bare.stderr)
+    else:
+        assert clean(watched.stderr).splitlines()[-1] == clean(bare.stderr).splitlines()[-1]
+
+
+def test_the_hooks_come_off_and_leave_everything_as_it_was():
+    done = run(code="import json\n" + DETACH)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        "put in": True,
+        "taken out": True,
+        "errors": 0,
+        "trace": True,
+    }
+
+
+def test_a_step_marked_in_a_program_that_is_not_watched_costs_next_to_nothing():
+    import tfslowtop
+
+    with tfslowtop.step():
+        pass
+    assert "tfslowtop.agent" not in tfslowtop.step.__code__.co_names

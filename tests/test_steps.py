@@ -1,0 +1,213 @@
+"""Steps found automatically: the loops of the bytecode, the turns of a loop, and the choice among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tfslowtop.agent.flow import analyse
+from tfslowtop.agent.loops import CALL, COMMIT, GRADIENT, TAPE
+from tfslowtop.agent.places import Places
+from tfslowtop.agent.track import Tracker
+
+LOOPS = sorted((Path(__file__).parent / "loops").glob("*.py"))
+
+
+def lines_of(function, *names):
+    """Loops as (line from the def, is a for)."""
+    first = function.__code__.co_firstlineno
+    return sorted((ring.line - first, ring.is_for) for ring in analyse(function.__code__).rings)
+
+
+def test_the_loops_of_a_function_are_found_wherever_python_puts_their_blocks():
+    def f(data, call, it):
+        for _ in range(3):
+            for x in data:
+                if x:
+                    continue
+                call(x)
+            try:
+                y = next(it)
+            except StopIteration:
+                y = next(iter(data))
+            call(y)
+        while y < 10:
+            if call(2):
+                continue
+            if call(4):
+                break
+            y += 1
+        while True:
+            with call as g:
+                call(5)
+            if g:
+                return
+
+    assert lines_of(f) == [(1, True), (2, True), (11, False), (17, False)]
+
+
+class Recorder:
+    """A hooked call: tells the tracker, and does nothing."""
+
+    def __init__(self) -> None:
+        self.errors: list[BaseException] = []
+        self.tracker = Tracker(Places(""), self.errors.append)
+
+    def __call__(self, bits: int = CALL, what: int = 0) -> bool:
+        turn = self.tracker.enter(sys._getframe(), time.perf_counter_ns(), what)
+        if turn is not None:
+            turn.bits |= bits
+            turn.end = time.perf_counter_ns()
+            turn.what = what
+        return True
+
+    def counts(self, code) -> dict[int, int]:
+        assert not self.errors
+        first = code.co_firstlineno
+        return {loop.line - first: loop.count for loop in self.tracker.loops if loop.count}
+
+
+def counted(function) -> dict[int, int]:
+    call = Recorder()
+    call.tracker.places._known[__file__] = False
+    call.tracker.places._known[Recorder.__call__.__code__.co_filename] = False
+    function(call)
+    return call.counts(function.__code__)
+
+
+def test_turns_are_counted_from_calls_at_any_place_and_depth():
+    def helper(call):
+        call()
+        call()
+
+    def f(call):
+        for _ in range(5):  # 1
+            helper(call)
+            for _ in range(3):  # 3
+                call()
+            call()
+        for i in range(6):  # 6
+            if i % 2:
+                call()
+            else:
+                helper(call)
+
+    assert counted(f) == {1: 5, 3: 15, 6: 6}
+
+
+def test_handlers_and_early_rounds_do_not_count_twice():
+    def f(call):
+        n = 0
+        while n < 9:  # 2
+            try:
+                if n % 3 == 0:
+                    raise KeyError
+            except KeyError:
+                call()
+                call()
+            n += 1
+            call()
+            if n % 2:
+                continue
+            call()
+
+    assert counted(f) == {2: 9}
+
+
+def test_a_generator_and_a_comprehension_are_loops_of_their_own():
+    def source(call):
+        for i in range(4):  # -5 or so: found by its own line
+            call()
+            yield i
+
+    def f(call):
+        for _ in source(call):  # 1
+            call()
+        return [call() for _ in range(7)]
+
+    counts = counted(f)
+    assert counts[1] == 4 and counts[3] == 7 and sorted(counts.values()) == [4, 4, 7]
+
+
+def test_a_loop_through_functions_shows_the_loop_around_it():
+    def f(call):
+        for _ in range(10):  # 1
+            for number in (11, 12, 13):  # 2
+                call(what=number)
+
+    assert counted(f) == {1: 10, 2: 30}
+
+
+def test_the_marks_keep_no_frame_and_no_local_alive():
+    class Thing:
+        pass
+
+    import weakref
+
+    def work(call):
+        thing = Thing()
+        call()
+        return weakref.ref(thing)
+
+    call = Recorder()
+    for _ in range(3):
+        assert work(call)() is None
+
+
+def test_an_update_has_a_forward_pass_a_gradient_and_a_change():
+    from tfslowtop.agent.choose import choose
+
+    def f(call):
+        for _ in range(8):
+            call(TAPE)
+            for _ in range(4):
+                call(GRADIENT)
+            for _ in range(5):
+                call(COMMIT)
+
+    call = Recorder()
+    f(call)
+    found = choose(call.tracker.loops, [])
+    assert found is not None and found[0].count == 8
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, dict]:
+    """All loops, one after the other in one process, each with an agent of its own."""
+    root = Path(__file__).resolve().parents[1]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(root),
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+    command = [sys.executable, str(Path(__file__).with_name("drive.py")), *map(str, LOOPS)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    lines = [line[7:] for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    assert len(lines) == len(LOOPS), done.stderr[-3000:]
+    return {result["script"]: result for result in map(json.loads, lines)}
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("path", LOOPS, ids=lambda path: path.stem)
+def test_the_step_is_the_one_that_a_person_would_name(path: Path, seen: dict[str, dict]):
+    lines = path.read_text().splitlines()
+    count, place = [part.strip() for part in lines[-1].removeprefix("# expect:").split("|")][:2]
+    result = seen[path.name]
+    step = result["step"]
+    assert not result["error"] and not result["notes"]
+    assert step is not None and Path(step["file"]).name == path.name
+    assert place in lines[step["line"] - 1]
+    if count == "counted":  # a loop that is only noticed after a while, and marked by an op
+        counter = path.with_name(path.name + ".count")
+        true = int(counter.read_text())
+        counter.unlink()
+        assert 0.3 * true < step["count"] <= true + 16
+    else:
+        assert step["count"] == int(count)

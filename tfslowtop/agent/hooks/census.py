@@ -1,0 +1,156 @@
+"""What stays alive: a count of the live tensors and objects, and who holds them.
+
+A count goes through every object of the collector and holds the interpreter while it does, so one is taken
+only when memory has grown by much while the steps go by, and never more often than costs a fraction.
+"""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import os
+import re
+import sys
+import time
+from collections import Counter
+from types import ModuleType
+from typing import Any
+
+from ..kit import Kit
+from ..loops import Loop
+from .hook import Hook
+
+#: Turns of some loop before memory counts: what is built before belongs to the program.
+_TURNS = 20
+#: Growth since the last count that makes another one worth it, in bytes.
+_GROWTH = 12 << 20
+#: A count may take this share of the time, and there are this many at most.
+_SHARE = 0.02
+_MOST = 12
+_LARGE = 30
+_GROWS = r"\.(?:append|extend|appendleft|insert|add|setdefault|update)\s*\(|\s*\+=|\s*\[[^\]]*\]\s*="
+
+
+class CensusHook(Hook):
+    title = "what stays alive"
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._next = self._rss = self._counts = 0
+        self._types: Counter[type] = Counter()
+        self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+    def tick(self, now: int) -> None:
+        if now < self._next or self._counts >= _MOST or "tensorflow" not in sys.modules:
+            return
+        self._next = now + 500_000_000
+        if max((loop.count for loop in self.kit.tracker.loops), default=0) < _TURNS:
+            return
+        rss = self._resident()
+        if self._rss and rss < self._rss + _GROWTH:
+            return
+        self._rss = rss
+        self._counts += 1
+        start = time.perf_counter_ns()
+        self._count(now)
+        self._next = now + int((time.perf_counter_ns() - start) / _SHARE)
+
+    def _resident(self) -> int:
+        try:
+            with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
+                return int(file.read().split()[1]) * self._page
+        except OSError:
+            return 0
+
+    def _count(self, now: int) -> None:
+        eager = getattr(sys.modules.get("tensorflow.python.framework.ops"), "EagerTensor", None)
+        objects = gc.get_objects()
+        types = Counter(map(type, objects))
+        tensors = [o for o in objects if type(o) is eager] if eager is not None else []
+        del objects
+        self.kit.gauge("live tensors", now, len(tensors))
+        self.kit.gauge("live tensor bytes", now, _bytes_of(tensors))
+        self.kit.gauge("live objects", now, sum(types.values()))
+        if self._types:
+            grown = (types - self._types).most_common(1)
+            if tensors and types[eager] - self._types[eager] >= _LARGE:
+                self._tell("kept-tensor", tensors[-1 - _LARGE :: 7], len(tensors))
+            elif grown and grown[0][1] >= _LARGE:
+                self._tell_large("kept-object", grown[0][0].__name__, grown[0][1])
+            else:
+                self._tell_large("kept-object", "", 1)
+        self._types = types
+
+    def _tell(self, what: str, kept: list[Any], count: int) -> None:
+        """The container that holds them, from the inside outwards."""
+        held = kept
+        for _ in range(4):
+            holders = [h for h in gc.get_referrers(*held) if h is not held and h is not kept]
+            large = [h for h in holders if isinstance(h, (list, dict, set)) and len(h) >= _LARGE]
+            large = [h for h in large if not (isinstance(h, dict) and "__builtins__" in h)]
+            if large:
+                best = max(large, key=len)
+                self._place(what, _name_of(best), type(best).__name__, count)
+                return
+            held = [h for h in holders if isinstance(h, (list, tuple, dict, set)) or hasattr(h, "__dict__")][
+                :8
+            ]
+            if not held:
+                break
+        self._place(what, "", "", count)
+
+    def _tell_large(self, what: str, kind: str, count: int) -> None:
+        self._place(what, "", kind, count)
+
+    def _place(self, what: str, name: str, kind: str, count: int) -> None:
+        """The line that makes it grow: by its name, in the loop that goes round."""
+        loops = [loop for loop in self.kit.tracker.loops if loop.count >= _TURNS]
+        files = {loop.file for loop in loops}
+        short = name.rpartition(".")[2]
+        pattern = re.compile(
+            (rf"\b{re.escape(short)}" if short else r"\b([A-Za-z_][\w.]*)") + f"(?:{_GROWS})"
+        )
+        for file in files:
+            lines = linecache.getlines(file)
+            found = [(n, pattern.search(text)) for n, text in enumerate(lines, 1)]
+            hits = [(n, hit) for n, hit in found if hit and lines[n - 1][:1] in " \t"]
+            if hits:
+                line, hit = _innermost(hits, loops)
+                label = name or (hit.group(1) if hit.groups() else "")
+                self.kit.tallies.put(what, f"{label}|{kind}", file, line, count)
+                return
+        self.kit.tallies.put(what, f"{name}|{kind}", "", 0, count)
+
+    def place(self, module: ModuleType) -> None:
+        pass
+
+
+def _innermost(hits: list[Any], loops: list[Loop]) -> Any:
+    """Behind the header of a loop that goes round, and near it, if there is one."""
+    after = [h for h in hits if any(loop.line < h[0] for loop in loops)]
+    return min(after or hits, key=lambda h: min((abs(h[0] - loop.line) for loop in loops), default=0))
+
+
+def _bytes_of(tensors: list[Any]) -> int:
+    sample = tensors[:: max(1, len(tensors) // 200)]
+    total = 0
+    for tensor in sample:
+        try:
+            total += tensor.dtype.size * (tensor.shape.num_elements() or 0)
+        except Exception:
+            continue
+    return total * len(tensors) // max(1, len(sample))
+
+
+def _name_of(container: Any) -> str:
+    """What the program calls it: a global, or an attribute of an object."""
+    for holder in gc.get_referrers(container):
+        if isinstance(holder, dict):
+            names = [k for k, v in list(holder.items()) if v is container and isinstance(k, str)]
+            if names:
+                return names[0]
+        else:
+            names = [k for k, v in getattr(holder, "__dict__", {}).items() if v is container]
+            if names:
+                return f"{type(holder).__name__}.{names[0]}"
+    return ""

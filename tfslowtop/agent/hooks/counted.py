@@ -1,0 +1,63 @@
+"""Calls that are fine once and dear in a loop, by the line that makes them: compile, load, save, map_fn."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..patch import NoPlace, unseen
+from .hook import Hook, find
+
+_TF = "tensorflow.python."
+#: Module: functions and methods to count, and what each is called.
+_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
+    "keras.src.trainers.trainer": (("Trainer.compile", "compile"),),
+    "keras.src.saving.saving_api": (("load_model", "load"), ("save_model", "save")),
+    "keras.src.models.model": (("Model.save", "save"), ("Model.save_weights", "save")),
+    "tf_keras.src.engine.training": (("Model.compile", "compile"), ("Model.save", "save")),
+    _TF + "saved_model.load": (("load", "load"),),
+    _TF + "checkpoint.checkpoint": (("Checkpoint.save", "save"), ("Checkpoint.write", "save")),
+    _TF + "training.saver": (("Saver.save", "save"), ("Saver.restore", "load")),
+    _TF + "ops.map_fn": (("map_fn", "map-fn"),),
+    _TF + "ops.summary_ops_v2": (("flush", "flush"), ("_ResourceSummaryWriter.flush", "flush")),
+}
+
+
+class CountedHook(Hook):
+    title = "what is compiled, loaded and saved"
+    modules = tuple(_PLACES)
+
+    def place(self, module: ModuleType) -> None:
+        for name, what in _PLACES[module.__name__]:
+            *owner, method = name.split(".")
+            try:
+                self.patch(find(module, *owner) if owner else module, method, self._calling(what, name))
+            except NoPlace:
+                pass  # versions differ in which of these there are; each is one witness of several
+
+    def _calling(self, what: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        kit, getframe, clock, busy = self.kit, sys._getframe, time.perf_counter_ns, self.kit.creating
+
+        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+            def wrapper(*args: Any, **kwds: Any) -> Any:
+                start, outermost = clock(), what not in busy
+                busy.add(what)
+                try:
+                    return original(*args, **kwds)
+                except BaseException as error:
+                    unseen(error)
+                    raise
+                finally:
+                    if outermost:
+                        busy.discard(what)
+                        try:
+                            kit.tallies.add(what, getframe().f_back, clock() - start, symbol=name)
+                        except Exception as error:
+                            kit.oops(error)
+
+            return wrapper
+
+        return wrap
