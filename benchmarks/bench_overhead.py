@@ -266,7 +266,7 @@ def main() -> None:
                 off, added, control, share = hot_path(run, address, options.seconds / 2)
                 print(
                     f"  hooks alone: {added:+.2f} µs on {off:.1f} µs of the main thread's CPU "
-                    f"(×{1 + added / off:.3f}, control {control:+.2f} µs); agent's thread {share:.2%} of a core"
+                    f"(×{1 + added / off:.3f}, control {control:+.2f}); agent's thread {share:.2%} of a core"
                 )
         finally:
             reader.kill()
