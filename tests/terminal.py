@@ -25,6 +25,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         self._master, slave = pty.openpty()
         self.received = 0
+        self.raw = b""
         self._size(width, height)
         environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
         self.process = subprocess.Popen(
@@ -53,6 +54,7 @@ class Terminal:
             except OSError:
                 return  # the program has gone
             self.received += len(data)
+            self.raw = (self.raw + data)[-65536:]
             # pyte prints some private sequences (queries for keyboard and colours) that a terminal swallows.
             self._stream.feed(re.sub(rb"\x1b\[[<>=?][0-9;]*[uqc]|\x1bP.*?\x1b\\\\", b"", data))
 

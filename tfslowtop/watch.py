@@ -15,7 +15,7 @@ from .sensors.sampler import Sampler
 from .sources.source import Source
 
 #: Seconds between two views.
-REFRESH = 0.25
+REFRESH = 0.33
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ _BYTES = ("rss", "memory")
 
 _SECOND = 1_000_000_000
 #: Trends and effects are recomputed this often; curves at every view.
-_THINK_EVERY = _SECOND // 2
+_THINK_EVERY = _SECOND
 #: The effect of a toggle is refined for this long and then stands.
 _EFFECT_FOR = 60 * _SECOND
 #: Growth of memory that is worth a word.
@@ -97,7 +97,7 @@ class Session:
         self._iterations = self._folded = 0
         self._lost: dict[int, int] = {}
         self._started = 0
-        self._thought = 0
+        self._thought = self._refined = 0
 
     # Events in
 
@@ -202,7 +202,9 @@ class Session:
 
     @_take.register
     def _(self, event: events.Gauge) -> None:
-        gauge = self._gauges.setdefault(event.name, _Gauge())
+        gauge = self._gauges.get(event.name)
+        if gauge is None:  # not setdefault: a series takes a megabyte
+            gauge = self._gauges[event.name] = _Gauge()
         self._later(gauge.series, event.at, event.value)
         if math.isnan(gauge.first):
             gauge.first = event.value
@@ -365,7 +367,10 @@ class Session:
         whole = segment.blocks.stretch()
         # A pause that a busy neighbour made costs wall time but no CPU time: only what costs both counts.
         segment.pause_share = pauses(np.fmin(whole.wall, whole.cpu))
-        if segment.before is not None and now - segment.mark.at < _EFFECT_FOR:
+        # The bootstrap is the dearest of all this: the longer ago the toggle, the less there is to refine.
+        age = now - segment.mark.at
+        if segment.before is not None and age < _EFFECT_FOR and now - self._refined > age // 8:
+            self._refined = now
             effect = before_after(segment.before, segment.blocks)
             if effect is not None:
                 segment.mark = replace(segment.mark, effect=effect)

@@ -50,6 +50,7 @@ class MainScreen(Screen[None]):
         self.card = Card(ascii=ascii)
         self.fixes = Fixes(ascii=ascii)
         self._texts: dict[Static, str] = {}
+        self._headlined: tuple[object, float] = ("", 0.0)
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
@@ -121,6 +122,11 @@ class MainScreen(Screen[None]):
     def headline(self, title: str, words: str, *, paused: bool = False) -> None:
         width = self._headline.size.width or 80
         words = f"PAUSED · {words}" if paused else words
+        # The count of iterations always changes; once a second is enough to see that it lives.
+        kind, now = (title, paused, words.split(" ")[0], width), time.monotonic()
+        if kind == self._headlined[0] and now - self._headlined[1] < 0.95:
+            return
+        self._headlined = (kind, now)
         text = Text(no_wrap=True, overflow="ellipsis")
         room = max(10, width - len(words) - 4)
         text.append(title if len(title) <= room else title[: room - 1] + "…", "bold")
@@ -187,7 +193,7 @@ class MainScreen(Screen[None]):
             text = plain_text(text)
         if self._texts.get(widget) != text.plain:
             self._texts[widget] = text.plain
-            widget.update(text)
+            widget.update(text, layout=widget is self._trouble)
 
     @on(Catalogue.Chosen)
     def _close_list(self, event: Catalogue.Chosen) -> None:

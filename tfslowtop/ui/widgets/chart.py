@@ -120,6 +120,11 @@ class Curve(Widget):
             self.refresh(*changed)
 
     def _draw_all(self) -> Size:
+        # Translucent colours depend on what is behind; asked once a drawing, as the answer is dear.
+        background = self.background_colors[1]
+        if background != self._styled_on:
+            self._role_styles.clear()
+            self._styled_on = background
         size = self._drawn_size = self.size
         self._lines = self.draw_lines(size.width, size.height)
         return size
@@ -156,11 +161,7 @@ class Curve(Widget):
         return Strip(segments, size.width)
 
     def _styled(self, line: Line) -> Iterator[tuple[str, Style]]:
-        # Our own cache, because refresh() empties Textual's. Translucent colours depend on what is behind.
-        background = self.background_colors[1]
-        if background != self._styled_on:
-            self._role_styles.clear()
-            self._styled_on = background
+        # Our own cache, because refresh() empties Textual's.
         for text, role in line:
             if role not in self._role_styles:
                 self._role_styles[role] = self.get_component_rich_style(f"curve--{role}")

@@ -37,15 +37,20 @@ class Fixes(OptionList):
 
     def show(self, active: tuple[str, ...], wanted: tuple[str, ...], marks: tuple[Mark, ...]) -> None:
         """`active` is what the target has confirmed, `wanted` what was asked for."""
-        effects = {id: mark for mark in marks for id in mark.changed}
-        lines = [self._line(n, fix, active, wanted, effects.get(fix.id)) for n, fix in enumerate(self._fixes)]
+        effects = {id: (mark, mark is marks[-1]) for mark in marks for id in mark.changed}
+        lines = [
+            self._line(n, fix, active, wanted, *effects.get(fix.id, (None, False)))
+            for n, fix in enumerate(self._fixes)
+        ]
         for n, line in enumerate(lines):
             if n >= len(self._texts) or line.plain != self._texts[n]:
                 self.replace_option_prompt_at_index(n, plain_text(line) if self._ascii else line)
         self._texts = [line.plain for line in lines]
 
     @staticmethod
-    def _line(n: int, fix: Fix, active: tuple[str, ...], wanted: tuple[str, ...], mark: Mark | None) -> Text:
+    def _line(
+        n: int, fix: Fix, active: tuple[str, ...], wanted: tuple[str, ...], mark: Mark | None, newest: bool
+    ) -> Text:
         on, asked = fix.id in active, fix.id in wanted
         box = "[x]" if on else "[ ]"
         text = Text(
@@ -55,7 +60,8 @@ class Fixes(OptionList):
         if mark is not None:
             word = "on" if fix.id in mark.fixes else "off"
             with_others = " with others" if len(mark.changed) > 1 else ""
-            said = sentence(mark.effect) if mark.effect else "measuring …"
+            waiting = "measuring …" if newest else "not measured: the next toggle came too soon"
+            said = sentence(mark.effect) if mark.effect else waiting
             text.append(f"\n      {word}{with_others}: {said}", "italic")
         return text
 

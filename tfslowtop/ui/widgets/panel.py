@@ -50,6 +50,7 @@ class Panel(Vertical, can_focus=True):
         self._line = Static(classes="panel--line", markup=False)
         self.curve = Curve(mode="ascii" if ascii else "block", outliers=2)
         self._shown: tuple[str, ...] = ()
+        self._said = 0.0
         self._level = math.nan
         self._baseline: float | None = None
 
@@ -87,11 +88,12 @@ class Panel(Vertical, can_focus=True):
             text.append(verdict, "bold" if direction in ("rising", "falling") else "")
         self._line.set_class(direction == "rising", "-rising")
         self._line.set_class(direction == "falling", "-falling")
-        self._line.update(plain_text(text) if self._ascii else text)
+        # One line whatever it says: a layout of the whole screen, four times a second, is for nothing.
+        self._line.update(plain_text(text) if self._ascii else text, layout=False)
 
     def clear(self) -> None:
         """As if nothing had been measured."""
-        self._baseline, self._level = None, math.nan
+        self._baseline, self._level, self._said = None, math.nan, 0.0
         self.say(())
         self.curve.update(CurveData.of([]))
 
@@ -103,7 +105,10 @@ class Panel(Vertical, can_focus=True):
         numbers = [quantity(view.now, view.unit)]
         if view.median == view.median:  # not NaN
             numbers += [f"median {quantity(view.median, view.unit)}", f"p95 {quantity(view.p95, view.unit)}"]
-        self.say(tuple(numbers), view.trend.direction if view.trend else "", view.words, note)
+        # Digits that change more often than twice a second are not read, only paid for.
+        if now - self._said >= 0.45 or not self._shown[:1]:
+            self._said = now
+            self.say(tuple(numbers), view.trend.direction if view.trend else "", view.words, note)
         columns, labels = self._columns(view, marks)
         curve = view.curve
         self._level = view.now

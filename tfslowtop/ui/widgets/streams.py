@@ -52,6 +52,7 @@ class StreamTable(Vertical):
         self._ascii = ascii
         self._head = Static(classes="streams--head", markup=False)
         self.list = StreamList(id="stream-list", markup=False)
+        self._heading = ""
         self._rows: dict[str, str] = {}
         self._all: tuple[StreamView, ...] = ()
         self._internal = False
@@ -80,7 +81,10 @@ class StreamTable(Vertical):
         shown = [s for s in streams if self._internal or s.is_step or not internal(s)][:_MOST]
         width = self.size.width or 80
         hidden = len(streams) - len(shown)
-        self._head.update(self._plain(_heading(width, hidden)))
+        head = self._plain(_heading(width, hidden))
+        if head.plain != self._heading:
+            self._heading = head.plain
+            self._head.update(head, layout=False)
         rows = {str(s.id): self._plain(_row(s, width)) for s in shown}
         if list(rows) == list(self._rows):
             for id, text in rows.items():

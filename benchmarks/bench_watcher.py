@@ -1,0 +1,80 @@
+"""What the watcher itself costs: CPU, bytes to the terminal, and the time from a key to the screen.
+
+The app in a pseudo-terminal of 120x40 with a real scenario in its child (five panels, curves moving), and the
+same paused. A second pass of each is the control.
+
+    python benchmarks/bench_watcher.py [seconds] [scenario]
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests")]
+
+from terminal import Terminal  # noqa: E402
+
+
+def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
+    """CPU share of one core, and kilobytes a second."""
+    process = psutil.Process(terminal.process.pid)
+    before, bytes_before, start = process.cpu_times(), terminal.received, time.monotonic()
+    while time.monotonic() - start < seconds:
+        terminal.read(0.2)
+    after, span = process.cpu_times(), time.monotonic() - start
+    used = after.user + after.system - before.user - before.system
+    return 100 * used / span, (terminal.received - bytes_before) / span / 1000
+
+
+def key_to_screen(terminal: Terminal, presses: int) -> list[float]:
+    """Milliseconds from pressing space until the word PAUSED comes out of the app."""
+    times = []
+    for _ in range(presses):
+        terminal.read(0.1 + 0.2 * np.random.random())
+        terminal.raw = b""
+        start = time.perf_counter()
+        terminal.press(" ")
+        while b"PAUSED" not in terminal.raw:
+            terminal.read(0.002)
+        times.append(1e3 * (time.perf_counter() - start))
+        terminal.press(" ")
+        terminal.wait_for(lambda text: "PAUSED" not in text, 5)
+    return times
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 15.0
+    scenario = sys.argv[2] if len(sys.argv) > 2 else "graph_growth"
+    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {scenario}, {seconds:g} s each")
+    terminal = Terminal(
+        [sys.executable, "-m", "tfslowtop.cli", scenario], env={"PYTHONPATH": str(HERE.parent)}
+    )
+    terminal.wait_for(r"running · [\d,]+ it", 120)
+    cost(terminal, 5)
+    for name in ("running", "running again"):
+        cpu, rate = cost(terminal, seconds)
+        print(f"{name:14} {cpu:5.1f} % of a core  {rate:6.1f} KB/s", flush=True)
+    terminal.press(" ")
+    terminal.wait_for("PAUSED", 5)
+    for name in ("paused", "paused again"):
+        cpu, rate = cost(terminal, seconds)
+        print(f"{name:14} {cpu:5.1f} % of a core  {rate:6.1f} KB/s", flush=True)
+    terminal.press(" ")
+    terminal.wait_for(lambda text: "PAUSED" not in text, 5)
+    times = key_to_screen(terminal, 60)
+    low, high = np.quantile(times, [0.5, 0.95])
+    print(f"key to screen  median {low:.0f} ms, p95 {high:.0f} ms")
+    terminal.press("q")
+    terminal.finish(10)
+    terminal.close()
+
+
+if __name__ == "__main__":
+    main()

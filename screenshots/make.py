@@ -1,0 +1,122 @@
+"""Makes the pictures in this folder anew, from real runs with real TensorFlow: `make screenshots`.
+
+The app runs without a terminal (Textual draws into memory), its scenario in a real child process. The PNG
+for the README is made of its SVG by a browser, if there is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from textual.pilot import Pilot  # noqa: E402
+
+from tfslowtop.analysis.view import View  # noqa: E402
+from tfslowtop.catalogue import all_entries, find  # noqa: E402
+from tfslowtop.ui.app import Options, TfslowtopApp  # noqa: E402
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+async def until(pilot: Pilot[None], enough: Callable[[View], bool], seconds: float = 90.0) -> None:
+    """Waits for real data to say so; a picture that never comes is an error."""
+    app = pilot.app
+    assert isinstance(app, TfslowtopApp)
+    deadline = time.monotonic() + seconds
+    while app._view is None or not enough(app._view):
+        if time.monotonic() > deadline:
+            raise SystemExit("the run never showed what the picture is to show")
+        await pilot.pause(0.2)
+    await pilot.pause(0.5)
+
+
+def save(pilot: Pilot[None], name: str) -> None:
+    path = pilot.app.save_screenshot(f"{name}.svg", str(HERE))
+    print(path)
+
+
+def rising(view: View) -> bool:
+    panel = view.panel("latency")
+    return panel is not None and panel.trend is not None and panel.trend.direction == "rising"
+
+
+def cured(view: View) -> bool:
+    marks = view.marks
+    trend = view.segments[-1].latency
+    return (
+        len(marks) == 2 and marks[-1].effect is not None and trend is not None and trend.direction == "flat"
+    )
+
+
+async def growing_graph() -> None:
+    start = find("graph_growth")
+    app = TfslowtopApp(Options(all_entries(), start))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda view: rising(view) and view.iterations > 250)
+        save(pilot, "before")
+        await pilot.press("1")
+        await until(pilot, lambda view: bool(view.marks) and view.marks[0].effect is not None)
+        await pilot.press("2")
+        await until(pilot, cured)
+        save(pilot, "after")
+        for key, name in (("c", "code"), ("F", "focus"), ("question_mark", "help")):
+            await pilot.press(key)
+            await pilot.pause(1.5)
+            save(pilot, name)
+            await pilot.press("escape")
+            await pilot.pause(0.5)
+        app.screen.query_one("#panel-latency").focus()
+        await pilot.press("enter")
+        await pilot.pause(1.5)
+        save(pilot, "detail")
+        await pilot.press("escape")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause(1.5)
+        save(pilot, "80x24")
+
+
+async def myth() -> None:
+    app = TfslowtopApp(Options(all_entries(), find("large_arrays")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda view: view.iterations > 100)
+        await pilot.press("x")
+        await until(pilot, lambda view: view.comparison is not None and view.comparison.blocks >= 15)
+        save(pilot, "myth")
+
+
+def png(name: str) -> None:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        print(f"no browser found: {name}.png was not made")
+        return
+    with tempfile.TemporaryDirectory() as profile:
+        subprocess.run(
+            [
+                browser,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                f"--user-data-dir={profile}",
+                "--window-size=1500,1060",
+                f"--screenshot={HERE / name}.png",
+                (HERE / f"{name}.svg").as_uri(),
+            ],
+            check=True,
+            capture_output=True,
+        )
+    print(HERE / f"{name}.png")
+
+
+if __name__ == "__main__":
+    asyncio.run(growing_graph())
+    asyncio.run(myth())
+    png("after")
