@@ -1,4 +1,4 @@
-"""Runs every scenario broken and fixed on fresh states and prints the results as JSON. One TensorFlow import."""
+"""Runs every scenario broken and fixed on fresh states and prints the results as JSON, in one process."""
 
 from __future__ import annotations
 

@@ -86,7 +86,8 @@ def test_wrong_usage_is_one_sentence_and_exit_code_2(arguments, message):
 
 def test_a_run_without_a_terminal_prints_json(scenario_file):
     body = (
-        "import time\ndef setup(p): pass\ndef iteration(s, fixes, i): time.sleep(.001 if fixes.quick else .004)\n"
+        "import time\ndef setup(p): pass\n"
+        "def iteration(s, fixes, i): time.sleep(.001 if fixes.quick else .004)\n"
     )
     path = scenario_file(body, "fixes=(Fix('quick', 'be quick'),)")
     done = tfslowtop("run", str(path), "--seconds", "2.5", "--ab", "--json")

@@ -1,4 +1,4 @@
-"""The scenario API: descriptions are read without running anything, and what is wrong is said in one sentence."""
+"""The scenario API: descriptions are read without running the file; what is wrong is one sentence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def test_a_description_is_read_without_running_the_file(scenario_file):
         ("SCENARIO = Scenario(title='t', kind='odd', claim='c', mechanism='m')\n" + BODY, "not one of", 1),
         ("SCENARIO = Scenario(title='t',\n kind=KIND, claim='c', mechanism='m')\n" + BODY, "plain values", 2),
         ("SCENARIO = Scenario(title='t', kind='myth', claim='c', mechanism='m')\n", "no function setup", 1),
-        ("SCENARIO = Scenario(title='t', kind='myth', claim='c', mechanism='m', fixes=[Fix('a b', '')])\n" + BODY,
+        ("SCENARIO = Scenario(title='t', kind='myth', claim='c', mechanism='m', fixes=[Fix('a b', '')])\n"
+         + BODY,
          "not a Python name", 1),
         ("SCENARIO = Scenario(title='t', kind='myth', claim='c', mechanism='m', cure=['a'])\n" + BODY,
          "not a fix", 1),

@@ -150,7 +150,8 @@ def test_an_ab_run_alternates_in_shuffled_pairs_with_a_state_each(start):
 
 def test_an_exception_names_the_file_and_the_line(start):
     source = start(
-        "def setup(p): pass\ndef iteration(s, fixes, i):\n    if i == 57:\n        raise ValueError('oh no')\n"
+        "def setup(p): pass\n"
+        "def iteration(s, fixes, i):\n    if i == 57:\n        raise ValueError('oh no')\n"
     )
     events = collect(source, ended)
     (failed,) = of(events, Failed)
@@ -243,7 +244,7 @@ def test_a_child_that_ignores_everything_is_killed(scenario_file):
 
 def test_nothing_is_left_behind(scenario_file, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     source = ChildSource(scenario_file(SIMPLE, HEAD))
     source.start()
     pid = source.pid
@@ -253,7 +254,7 @@ def test_nothing_is_left_behind(scenario_file, tmp_path, monkeypatch):
     source.close()
     assert not psutil.pid_exists(pid)
     assert not directory.exists()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_the_child_leaves_when_the_watcher_is_killed(scenario_file, tmp_path):

@@ -1,7 +1,7 @@
 """A scenario whose kernel runs in a child process of its own.
 
-Importing TensorFlow, tracing and a crash then cannot freeze or kill the screen, and the screen's own work does
-not colour the measured latency.
+Importing TensorFlow, tracing and a crash then cannot freeze or kill the screen, and the screen's own work
+does not colour the measured latency.
 """
 
 from __future__ import annotations

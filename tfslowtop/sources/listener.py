@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 
 
 def _directories() -> Iterator[str | None]:
-    """Where the socket may live, best first: the user's own run-time directory is in memory and never full."""
+    """Where the socket may live, best first: the user's run-time directory is in memory and never full."""
     run_time = os.environ.get("XDG_RUNTIME_DIR")
     if run_time and Path(run_time).is_dir():
         yield run_time
@@ -99,7 +99,7 @@ class Connection:
                 raise WireError("Something that does not know the token connected; it was refused.")
             if message.protocol != PROTOCOL:
                 raise WireError(
-                    f"The target speaks version {message.protocol} of the protocol, this tfslowtop version {PROTOCOL}."
+                    f"The target speaks version {message.protocol} of the protocol, we speak {PROTOCOL}."
                 )
             self.hello = message
         if isinstance(message, COMMANDS):
