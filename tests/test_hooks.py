@@ -61,7 +61,7 @@ model.compile("sgd", "mse")
 model.fit(np.zeros([32, 4]), np.zeros([32, 1]), batch_size=8, verbose=0, callbacks=[Slow()])
 
 def double(a):
-    return a * 2
+    return np.float32(a * 2)
 
 @tf.function
 def twice(x):
