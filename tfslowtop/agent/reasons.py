@@ -28,10 +28,10 @@ class Explainer:
         cache = options.function_cache
         cached = [] if cache is None else list(cache._primary)
         if not cached:
-            return (self._first(options),)
+            return (self._first(options, function_type),)
         return _nearest(function_type, cached[-_NEAREST_OF:], options.scope_type)
 
-    def _first(self, options: Any) -> Reason:
+    def _first(self, options: Any, function_type: Any) -> Reason:
         """The first trace of this very function; perhaps not the first of its code."""
         code = code_of(options.python_function)
         if code is None:
@@ -40,13 +40,18 @@ class Explainer:
         earlier = len(caches)
         caches.add(id(options.function_cache) if options.function_cache is not None else 0)
         if not earlier:
-            return Reason("", "first-trace", "", "")
+            return Reason("", "first-trace", "", _arguments(function_type))
         owner = _owner(options.python_function)
         # Ids of dead caches are used again, so this counts the least that there were.
         count = f"number {earlier + 1} made from the same code"
         if owner:
             return Reason("self", "new-instance", f"another {owner}", count)
         return Reason("", "function-recreated", "an earlier function", count)
+
+
+def _arguments(function_type: Any) -> str:
+    """What it was called with, the first time."""
+    return _cut(", ".join(f"{name}: {_kind(kind)}" for name, kind in dict(function_type.parameters).items()))
 
 
 def _owner(function: Any) -> str:

@@ -50,6 +50,13 @@ class FunctionTraces:
     nanoseconds: int = 0
     blames: dict[tuple[str, str], Blame] = field(default_factory=dict)
     callers: Counter[tuple[str, int]] = field(default_factory=Counter)
+    nested: int = 0
+    """Traces inside another function's trace: that one's doing."""
+    jit: bool = False
+    guilty: list[tuple[int, int]] = field(default_factory=list)
+    """When the newest avoidable traces began, and what each took; nested ones left out."""
+    longest: int = 0
+    called_with: str = ""
 
     @property
     def seconds(self) -> float:
@@ -68,6 +75,14 @@ class FunctionTraces:
     def add(self, trace: Trace) -> None:
         self.count += 1
         self.nanoseconds += 0 if trace.nested else trace.wall
+        self.nested += trace.nested
+        self.jit |= trace.jit
+        self.longest = max(self.longest, 0 if trace.nested else trace.wall)
+        if not trace.nested and any(r.cause not in INNOCENT for r in trace.reasons):
+            self.guilty.append((trace.at, trace.wall))
+            del self.guilty[: -2 * _MOST_VALUES]
+        if trace.reasons and trace.reasons[0].cause == "first-trace":
+            self.called_with = trace.reasons[0].after
         if trace.user_file:
             self.callers[trace.user_file, trace.user_line] += 1
         for reason in trace.reasons:

@@ -17,6 +17,7 @@ from ..agent import events
 from ..agent.events import SAMPLE
 from .blocks import Blocks, Floats, Ints, Ring
 from .curves import filled, held
+from .diagnosis.ledger import Ledger, Means
 from .duel import Duel
 from .effect import before_after
 from .retraces import Retraces
@@ -77,7 +78,8 @@ class Session:
         """The one whose curve is drawn: the step."""
         self.step_why = ""
         self.retraces = Retraces()
-        self.tallies: dict[tuple[str, str, int], events.Tally] = {}
+        self.ledger = Ledger()
+        self.means = Means()
         self.failure: events.Failed | None = None
         self.ended: events.Ended | None = None
         self.output = ""
@@ -113,6 +115,8 @@ class Session:
         """What the sensors read from outside: dozens of values, of which a few have a curve."""
         for gauge in gauges:
             self.readings[gauge.name] = gauge.value
+            if self._iterations:
+                self.means.add(gauge)
         self.feed(gauge for gauge in gauges if drawn(gauge.name))
 
     def _later(self, series: Series, at: int, value: float) -> None:
@@ -243,7 +247,7 @@ class Session:
 
     @_take.register
     def _(self, event: events.Tally) -> None:
-        self.tallies[event.what, event.file, event.line] = event
+        self.ledger.add(event, self._iterations)
 
     @_take.register
     def _(self, event: events.Phase) -> None:
@@ -345,6 +349,13 @@ class Session:
         rising = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
         slope = gauge.trend.slope if gauge.trend is not None and rising else None
         return gauge.first, gauge.series.last, gauge.series.maximum, slope
+
+    def gauge_trend(self, name: str) -> Trend | None:
+        return self._gauges[name].trend
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return self._about.devices
 
     def elapsed(self, now: int) -> float:
         """Seconds that the target has run."""

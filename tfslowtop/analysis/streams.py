@@ -37,6 +37,8 @@ class StreamView:
 @dataclass(slots=True)
 class StreamStats:
     info: events.Stream
+    kind: str = ""
+    """What it was announced as: the step is announced again as `step`."""
     blocks: Blocks = field(default_factory=Blocks)
     calls: int = 0
     seconds: float = 0.0
@@ -99,7 +101,7 @@ class Streams:
         if stream.id in self.all:
             self.all[stream.id].info = stream
         else:
-            self.all[stream.id] = StreamStats(stream)
+            self.all[stream.id] = StreamStats(stream, stream.kind)
 
     def think(self, most: int = 4) -> None:
         stats = list(self.all.values())

@@ -15,6 +15,7 @@ from .hook import Hook
 
 #: A tick that came late stands for the time since the last one, but not for more than this.
 _MOST = 1_000_000_000
+_OURS = __name__.partition(".")[0]
 
 
 class WhereHook(Hook):
@@ -43,7 +44,8 @@ class WhereHook(Hook):
         while frame is not None:
             if not self.kit.places.is_library(frame.f_code.co_filename):
                 return frame, callee
-            if frame.f_code.co_name not in ("wrapper", "error_handler", "__call__"):
+            ours = str(frame.f_globals.get("__name__") or "").startswith(_OURS)
+            if not ours and frame.f_code.co_name not in ("wrapper", "error_handler", "__call__"):
                 callee = frame.f_code.co_name
             frame = frame.f_back
         return None, ""
@@ -51,7 +53,10 @@ class WhereHook(Hook):
 
 def _package(frame: FrameType, user: FrameType) -> str:
     """Whose code runs: `user` is Python of the user's own, or C that it called directly."""
-    if frame is user:
-        return "user"
-    name = str(frame.f_globals.get("__name__") or "").partition(".")[0]
-    return name or "python"
+    at: FrameType | None = frame
+    while at is not None and at is not user:
+        name = str(at.f_globals.get("__name__") or "").partition(".")[0]
+        if name != _OURS:
+            return name or "python"
+        at = at.f_back
+    return "user"

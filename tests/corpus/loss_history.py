@@ -1,0 +1,17 @@
+import tensorflow as tf
+
+w = tf.Variable(tf.random.normal([128, 256]))
+losses = []
+
+
+@tf.function
+def step(x):
+    y = tf.nn.relu(tf.matmul(x, w))
+    return tf.reduce_mean(y), y
+
+
+x = tf.random.normal([512, 128])
+for i in range(500):
+    loss, outputs = step(x)
+    losses.append(outputs)
+print(len(losses))

@@ -1,0 +1,75 @@
+"""Runs scripts one after the other in this process, each watched by an agent of its own, and keeps what the
+agent said.
+
+    python corpus_drive.py OUT script.py ...      # OUT/script.events, pickled
+
+One import of TensorFlow serves many scripts. Between two of them everything that a fresh process would not
+have is put away: the default graph, Keras' names, garbage.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import runpy
+import sys
+import threading
+import time
+from pathlib import Path
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def watch(script: Path) -> tuple[list[object], str]:
+    from tfslowtop.agent.attach import start
+    from tfslowtop.agent.channel import MemoryChannel
+    from tfslowtop.agent.events import Gauge, Phase
+
+    channel = MemoryChannel(capacity=1 << 22)
+    channel.events.append(Phase("starting", "", time.perf_counter_ns()))
+    attachment = start(channel, step=None, script=str(script))
+    done = threading.Event()
+
+    def sense() -> None:
+        """What the sensors read from outside of a process that is watched from outside."""
+        while not done.wait(0.1):
+            resident = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+            channel.events.append(Gauge("rss", time.perf_counter_ns(), float(resident)))
+
+    sensor = threading.Thread(target=sense, daemon=True)
+    sensor.start()
+    sys.argv = [str(script)]
+    error = ""
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    except Exception as problem:
+        error = f"{type(problem).__name__}: {problem}"
+    done.set()
+    sensor.join()
+    attachment.remove()
+    return list(channel.events), error
+
+
+def tidy() -> None:
+    import tensorflow as tf
+
+    tf.compat.v1.reset_default_graph()
+    tf.keras.backend.clear_session()
+    gc.collect()
+
+
+def main() -> None:
+    out, scripts = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]
+    import tensorflow  # noqa: F401
+
+    for script in scripts:
+        began = time.perf_counter()
+        events, error = watch(script)
+        (out / f"{script.stem}.events").write_bytes(pickle.dumps((events, error)))
+        print(f"{script.name}: {time.perf_counter() - began:.1f} s {error}", file=sys.stderr, flush=True)
+        tidy()
+
+
+if __name__ == "__main__":
+    main()

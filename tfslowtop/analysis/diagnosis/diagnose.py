@@ -1,0 +1,104 @@
+"""All rules, in order of cost, with symptoms under what explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import rules_created, rules_data, rules_graphs, rules_machine, rules_memory, rules_step, rules_traces
+from .facts import Facts
+from .finding import Finding
+from .make import ms
+
+Rule = Callable[[Facts], list[Finding]]
+
+RULES: tuple[Rule, ...] = (
+    *rules_traces.RULES, *rules_graphs.RULES, *rules_created.RULES, *rules_step.RULES, *rules_data.RULES,
+    *rules_memory.RULES, *rules_machine.RULES,
+)  # fmt: skip
+
+_RETRACES = (
+    "retrace-python-value", "retrace-shape", "retrace-dtype", "retrace-structure", "retrace-object",
+    "xla-recompile", "function-recreated",
+)  # fmt: skip
+_CREATED = ("model-recreated", "optimizer-recreated", "dataset-recreated", "function-recreated")
+_GRAPHS = ("graph-growth", "session-per-step", "session-leak")
+_LEAKS = ("tensor-leak", "python-leak")
+#: A symptom, and what explains it, the best explanation first.
+EXPLAINED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_RETRACES, ("model-recreated", "dataset-recreated", "predict-loop")),
+    "trace-slow": _RETRACES,
+    "optimizer-recreated": ("model-recreated",),
+    "variable-recreated": ("model-recreated", "optimizer-recreated", "function-recreated"),
+    "dataset-recreated": ("model-recreated", "predict-loop"),
+    "predict-loop": ("model-recreated", "callback-heavy"),
+    **dict.fromkeys(
+        _LEAKS, (*_GRAPHS, *_CREATED, *_RETRACES, "variable-recreated", "growing-input", "predict-loop")
+    ),
+    "growing-input": (*_GRAPHS, *_RETRACES, *_CREATED, "session-leak"),
+    "gc-pause": ("python-leak", *_CREATED, "predict-loop"),
+    "eager-step": (
+        *_CREATED, "variable-recreated", "growing-input", "per-sample", "predict-loop", "python-op", *_RETRACES,
+        "callback-heavy", "host-copy", "input-bound", "trace-slow", *_GRAPHS,
+    ),
+    "host-sync": ("per-sample", "eager-step", "predict-loop", "callback-heavy"),
+    "host-copy": ("predict-loop", "growing-input"),
+    "input-bound": ("dataset-recreated", "predict-loop"),
+    "per-sample": ("predict-loop", *_RETRACES, *_CREATED, "python-op"),
+}  # fmt: skip
+#: An explanation has to weigh something against its symptom.
+_WEIGHS = 0.25
+_MACHINE = ("cpu-contention", "cpu-throttled", "memory-pressure", "gpu-throttled", "gpu-contention", "gpu-memory-full")  # fmt: skip
+
+
+def diagnose(facts: Facts) -> tuple[Finding, ...]:
+    """What is wrong, the dearest first; the machine's part after the program's own."""
+    found = [f for rule in RULES for f in rule(facts)]
+    found = [f for f in found if not _of_a_library(f, found)]
+    under: dict[int, list[Finding]] = {}
+    for f in found:
+        cause = _explanation(f, found)
+        if cause is not None:
+            under.setdefault(id(cause), []).append(f)
+    symptoms = {id(f) for group in under.values() for f in group}
+    roots = [f for f in found if id(f) not in symptoms]
+    roots.sort(key=lambda f: (f.cause in _MACHINE, f.cause in _LEAKS and f.share < 0.2, -f.cost_seconds))
+    return tuple(f.with_symptoms(tuple(_all_under(f, under))) for f in roots)
+
+
+def _all_under(f: Finding, under: dict[int, list[Finding]]) -> list[Finding]:
+    result = []
+    for symptom in under.get(id(f), ()):
+        result += [symptom, *_all_under(symptom, under)]
+    return sorted(result, key=lambda s: -s.cost_seconds)
+
+
+def _of_a_library(f: Finding, found: list[Finding]) -> bool:
+    """Functions that a library makes for itself have no line that the user could change."""
+    return f.cause in _RETRACES and not f.file
+
+
+def _explanation(f: Finding, found: list[Finding]) -> Finding | None:
+    for cause in EXPLAINED.get(f.cause, ()):
+        for other in found:
+            if other is f or other.cause != cause:
+                continue
+            own = f.cause in _RETRACES and not str(f.evidence.get("function_file", "")).count("site-packages")
+            if own and cause in ("predict-loop", "dataset-recreated", "model-recreated") and f.key[1:] != other.key[1:]:
+                continue  # a function of the user's own has its own reason
+            if f.cause in _LEAKS or other.cost_seconds >= _WEIGHS * f.cost_seconds:
+                return other
+    return None
+
+
+def healthy(facts: Facts) -> str:
+    """What is said when nothing is wrong."""
+    step = facts.step
+    if step is None or facts.steps < 3:
+        return "No step was seen: nothing repeated often enough."
+    trend = step.trend.direction if step.trend else "unclear"
+    pace = {"flat": "is steady at", "falling": "gets faster and takes"}.get(trend, "takes")
+    where = [c for c in facts.counts if c.what == "where"]
+    total = sum(c.seconds for c in where)
+    inside = sum(c.seconds for c in where if c.symbol.startswith(("tensorflow|", "keras|")))
+    share = f", {100 * inside / total:.0f} % inside TensorFlow" if total > 1.0 else ""
+    return f"Nothing wrong found: the step {pace} {ms(step.median)}{share}."

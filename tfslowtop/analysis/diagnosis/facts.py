@@ -1,0 +1,246 @@
+"""The recorded facts, as one immutable value that every rule reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..retraces import INNOCENT, FunctionTraces
+from ..streams import StreamStats
+from ..trend import Trend
+
+if TYPE_CHECKING:
+    from ..session import Session
+
+#: The parts of a path that mark a library.
+_LIBRARIES = ("/site-packages/", "/dist-packages/")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A stream: something that repeats."""
+
+    id: int
+    name: str
+    kind: str
+    file: str
+    line: int
+    calls: int
+    seconds: float
+    median: float
+    cpu: float
+    """CPU seconds per turn where they were read, else NaN."""
+    trend: Trend | None
+    is_step: bool
+    first_at: int
+    excess: float
+    """Seconds above what its turns took at the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A tally: what one line of the user's did, how often."""
+
+    what: str
+    symbol: str
+    file: str
+    line: int
+    count: int
+    seconds: float
+    size: int
+    late: float
+    """The share that came in the second half of the steps."""
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    argument: str
+    cause: str
+    count: int
+    values: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A function and its traces."""
+
+    function: str
+    file: str
+    line: int
+    user_file: str
+    user_line: int
+    count: int
+    nested: int
+    calls: int
+    seconds: float
+    avoidable: int
+    """Traces that a change of the code would have saved, inside no other trace."""
+    avoidable_seconds: float
+    late: int
+    """Of those, how many came in the second half of the calls."""
+    since: int
+    longest: float
+    jit: bool
+    instances: int
+    """First traces of further instances of the same class."""
+    called_with: str
+    blames: tuple[Blamed, ...]
+
+    @property
+    def in_library(self) -> bool:
+        return not self.file or library(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class Grows:
+    """A gauge."""
+
+    first: float
+    last: float
+    largest: float
+    trend: Trend | None
+
+    @property
+    def change(self) -> float:
+        return self.last - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    seconds: float
+    """Since the program first did anything that is watched."""
+    steps: int
+    step: Call | None
+    step_why: str
+    calls: tuple[Call, ...]
+    counts: tuple[Count, ...]
+    traced: tuple[Traced, ...]
+    gauges: dict[str, Grows] = field(default_factory=dict)
+    means: dict[str, tuple[float, float]] = field(default_factory=dict)
+    readings: dict[str, float] = field(default_factory=dict)
+    devices: tuple[str, ...] = ()
+
+    def of(self, *kinds: str) -> list[Call]:
+        """Streams of these kinds, the dearest first."""
+        return sorted((c for c in self.calls if c.kind in kinds), key=lambda c: -c.seconds)
+
+    def counted(self, *what: str) -> list[Count]:
+        return sorted((c for c in self.counts if c.what in what), key=lambda c: -c.count)
+
+    def share(self, seconds: float) -> float:
+        return min(1.0, seconds / self.seconds) if self.seconds > 0 else 0.0
+
+    def at_line(self, file: str, line: int) -> float:
+        """Seconds that the main thread was seen at a line."""
+        return sum(c.seconds for c in self.counts if c.what == "where" and (c.file, c.line) == (file, line))
+
+    def turns(self) -> int:
+        """The turns of the loop that goes round most often, the step among them."""
+        return max((c.calls for c in self.calls if c.kind in ("loop", "fit", "own")), default=self.steps)
+
+    @property
+    def training(self) -> bool:
+        return "gradient" in self.step_why or "fit" in self.step_why
+
+
+def library(file: str) -> bool:
+    return any(part in file for part in _LIBRARIES)
+
+
+def short(file: str) -> str:
+    return file.rsplit("/", 1)[-1]
+
+
+def gather(session: Session, now: int) -> Facts:
+    """The facts as of now."""
+    streams = list(session.streams.all.values())
+    step = session.streams.all.get(session.stream.id) if session.stream else None
+    starts = [s.first_at for s in streams if s.first_at]
+    starts += [at for f in session.retraces.functions.values() for at, _ in f.guilty[:1]]
+    end = session.ended.at if session.ended else now
+    number = _numbering(step)
+    calls = tuple(_call(s, s is step) for s in streams if s.calls)
+    steps = step.calls if step else 0
+    return Facts(
+        seconds=max(0.0, (end - min(starts)) / 1e9) if starts else 0.0,
+        steps=steps,
+        step=next((c for c in calls if c.is_step), None),
+        step_why=session.step_why,
+        calls=calls,
+        counts=tuple(
+            Count(
+                t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since
+            )
+            for e in session.ledger.entries.values()
+            for t in (e.tally,)
+        ),
+        traced=tuple(_traced(f, streams, number) for f in session.retraces.functions.values()),
+        gauges={name: _gauge(session, name) for name in session.gauge_names()},
+        means=session.means.all(),
+        readings=dict(session.readings),
+        devices=session.devices,
+    )
+
+
+def _gauge(session: Session, name: str) -> Grows:
+    first, last, largest, _ = session.gauge_summary(name)
+    return Grows(first, last, largest, session.gauge_trend(name))
+
+
+def _call(s: StreamStats, is_step: bool) -> Call:
+    kept = s.blocks.stretch()
+    known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
+    return Call(
+        id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=s.calls,
+        seconds=s.seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
+        cpu=float(np.median(known)) if len(known) else math.nan,
+        trend=s.trend, is_step=is_step, first_at=s.first_at, excess=_excess(kept.wall, s.calls),
+    )  # fmt: skip
+
+
+def _excess(wall: np.ndarray, calls: int) -> float:
+    """What the turns took beyond the pace of their beginning, the very first ones (a warm-up) left out."""
+    if len(wall) < 20:
+        return 0.0
+    early = float(np.median(wall[len(wall) // 20 : len(wall) // 5 + 1]))
+    return float(np.maximum(wall - early, 0.0).mean()) * calls
+
+
+def _numbering(step: StreamStats | None) -> Callable[[int], int]:
+    """From a time to the number of the step then."""
+    if step is None:
+        return lambda at: 0
+    kept = step.blocks.stretch()
+    return lambda at: int(kept.index[np.searchsorted(kept.start, at, "right") - 1]) if len(kept) and at >= kept.start[0] else 0
+
+
+def _traced(f: FunctionTraces, streams: list[StreamStats], number: Callable[[int], int]) -> Traced:
+    own = [s for s in streams if (s.info.file, s.info.line) == (f.file, f.line) and s.kind.endswith("function")]
+    stats = max(own, key=lambda s: s.calls, default=None)
+    late = 0
+    if stats is not None and stats.calls and len(kept := stats.blocks.stretch()):
+        middle = kept.start[np.searchsorted(kept.index, stats.calls / 2) - 1 if len(kept) > 1 else 0]
+        late = sum(at >= middle for at, _ in f.guilty)
+    else:
+        late = len(f.guilty)
+    user = f.callers.most_common(1)[0][0] if f.callers else ("", 0)
+    blames = sorted(f.blames.values(), key=lambda b: -b.count)
+    return Traced(
+        function=f.function, file=f.file, line=f.line, user_file=user[0], user_line=user[1],
+        count=f.count, nested=f.nested, calls=max(stats.calls if stats else 0, f.count - f.nested),
+        seconds=f.seconds, avoidable=len(f.guilty), avoidable_seconds=sum(w for _, w in f.guilty) / 1e9,
+        late=late, since=number(f.guilty[0][0]) if f.guilty else 0, longest=f.longest / 1e9, jit=f.jit,
+        instances=sum(b.count for b in blames if b.cause == "new-instance"), called_with=f.called_with,
+        blames=tuple(
+            Blamed(b.argument, b.cause, b.count, len(b.values), *b.example)
+            for b in blames
+            if b.cause not in INNOCENT
+        ),
+    )  # fmt: skip

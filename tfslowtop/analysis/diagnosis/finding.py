@@ -1,0 +1,55 @@
+"""A cause with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Confidence = Literal["high", "medium"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    summary: str
+    code: str
+    """The change as a few lines: what to write instead."""
+    live: str | None = None
+    """The id of a fix that can be toggled while the program runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    cause: str
+    file: str
+    line: int
+    symbol: str
+    since_step: int
+    cost_seconds: float
+    share: float
+    """Of the time since the program first did anything that is watched."""
+    confidence: Confidence
+    sentence: str
+    """Fact and number, in one sentence."""
+    fix: Fix
+    evidence: dict[str, object] = field(default_factory=dict)
+    scenario: str | None = None
+    """The scenario of the catalogue that demonstrates it."""
+    mechanism: str = ""
+    symptoms: tuple[Finding, ...] = ()
+    """What this one explains."""
+
+    @property
+    def place(self) -> str:
+        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}" if self.file else ""
+
+    @property
+    def headline(self) -> str:
+        where = f"{self.place} in {self.symbol}" if self.place and self.symbol else self.place or self.symbol
+        return f"{self.cause}  {where}".rstrip()
+
+    def with_symptoms(self, symptoms: tuple[Finding, ...]) -> Finding:
+        return replace(self, symptoms=symptoms)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.cause, self.file, self.line

@@ -1,0 +1,64 @@
+"""Makes findings of the same shape for all rules."""
+
+from __future__ import annotations
+
+from .facts import Facts
+from .finding import Confidence, Finding, Fix
+from .texts import TEXTS
+
+#: A cause that takes less than this share of the time is not worth anybody's: 5 % is what a busy machine
+#: adds by itself from run to run.
+LEAST_SHARE = 0.05
+#: Less than this says nothing about a program, only about its start.
+LEAST_SECONDS = 0.25
+
+
+def finding(
+    facts: Facts,
+    cause: str,
+    place: tuple[str, int],
+    sentence: str,
+    cost: float,
+    *,
+    symbol: str = "",
+    since: int = 0,
+    confidence: Confidence = "high",
+    remedy: str = "",
+    least: float = LEAST_SHARE,
+    names: dict[str, str] | None = None,
+    **evidence: object,
+) -> Finding | None:
+    """A finding, or nothing if it costs too little."""
+    share = facts.share(cost)
+    if share < least or cost < LEAST_SECONDS:
+        return None
+    text = TEXTS[cause]
+    words = {"name": "the value", "function": "the function", **(names or {})}
+
+    def fill(template: str) -> str:
+        for word, value in words.items():
+            template = template.replace("{" + word + "}", value)
+        return template
+
+    return Finding(
+        cause=cause, file=place[0], line=place[1], symbol=symbol, since_step=since,
+        cost_seconds=cost, share=share, confidence=confidence,
+        sentence=sentence, fix=Fix(remedy or fill(text.remedy), fill(text.code)),
+        evidence={**evidence, "steps": facts.steps}, scenario=text.scenario, mechanism=text.mechanism,
+    )  # fmt: skip
+
+
+def per_step(count: float, steps: int) -> str:
+    each = count / max(1, steps)
+    return f"{each:.0f}" if each >= 10 else f"{each:.1f}".removesuffix(".0")
+
+
+def size(count: float) -> str:
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

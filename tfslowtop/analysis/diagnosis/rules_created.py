@@ -1,0 +1,113 @@
+"""What is built, compiled, loaded again at every turn: models, optimizers, variables, datasets."""
+
+from __future__ import annotations
+
+from .facts import Count, Facts
+from .finding import Finding
+from .make import finding, ms, per_step
+
+#: Created for at least every third turn of the step, and so often: three models of a grid search, or an
+#: iterator per epoch, are as they should be.
+PER_STEP = 0.3
+LEAST = 6
+
+
+def _again(facts: Facts, *what: str) -> list[Count]:
+    """Lines that go on creating while the steps go by."""
+    steps = max(facts.steps, 1)
+    lines = [
+        c for c in facts.counted(*what)
+        if c.count >= LEAST and c.count >= PER_STEP * steps and c.late > 0.2 and c.file
+    ]  # fmt: skip
+    return sorted(lines, key=lambda c: -c.seconds)
+
+
+def _keras_lines(facts: Facts) -> set[tuple[str, int]]:
+    """Lines on which Keras itself makes datasets and iterators."""
+    kinds = ("predict", "evaluate", "fit-call", "fit", "train-on-batch")
+    return {(c.file, c.line) for c in facts.of(*kinds)}
+
+
+def models(facts: Facts) -> list[Finding]:
+    """Also compiled or loaded again, which makes its functions new."""
+    built = _again(facts, "load") or _again(facts, "model") or _again(facts, "compile")
+    if not built:
+        return []
+    worst = built[0]
+    retraced = sum(
+        f.avoidable_seconds + (f.seconds if f.instances >= LEAST else 0.0)
+        for f in facts.traced
+        if f.in_library or f.instances >= LEAST
+    )
+    building = sum(facts.at_line(c.file, c.line) for c in built)
+    calls = [c for c in facts.of("fit-call", "predict", "evaluate") if c.calls <= 2 * worst.count]
+    # What a new model makes anew: itself, its variables, its functions; the first call of fit or predict.
+    cost = max(building, sum(c.seconds for c in built)) + max(retraced, 0.8 * sum(c.seconds for c in calls))
+    verb = {"load": "loaded", "compile": "compiled"}.get(worst.what, "built")
+    name = "The model" if worst.what != "model" else f"The model ({worst.symbol})"
+    made = finding(
+        facts, "model-recreated", (worst.file, worst.line),
+        f"{name} is {verb} again at this line, {worst.count} times in {facts.steps} steps, "
+        f"{ms(cost / worst.count)} each time.",
+        cost, symbol=worst.symbol, since=worst.since, created=worst.count, what=worst.what,
+    )  # fmt: skip
+    return [made] if made else []
+
+
+def optimizers(facts: Facts) -> list[Finding]:
+    lines = _again(facts, "optimizer")
+    if not lines:
+        return []
+    worst = lines[0]
+    slots = sum(c.seconds for c in _again(facts, "variable"))
+    cost = worst.seconds + slots
+    made = finding(
+        facts, "optimizer-recreated", (worst.file, worst.line),
+        f"{worst.symbol} is created again at this line, {worst.count} times in {facts.steps} steps, with all "
+        f"its slot variables, {ms(cost / worst.count)} each time.",
+        cost, symbol=worst.symbol, since=worst.since, created=worst.count,
+    )  # fmt: skip
+    return [made] if made else []
+
+
+def variables(facts: Facts) -> list[Finding]:
+    lines = [c for c in _again(facts, "variable") if (c.file, c.line) not in _keras_lines(facts)]
+    if not lines:
+        return []
+    worst = lines[0]
+    cost = max(worst.seconds, 0.8 * facts.at_line(worst.file, worst.line))
+    made = finding(
+        facts, "variable-recreated", (worst.file, worst.line),
+        f"tf.Variable is created again at this line, {per_step(worst.count, facts.steps)} per step, "
+        f"{worst.count:,} in all, {ms(cost / worst.count)} each.",
+        cost, symbol="tf.Variable", since=worst.since, created=worst.count,
+    )  # fmt: skip
+    return [made] if made else []
+
+
+def datasets(facts: Facts) -> list[Finding]:
+    keras = _keras_lines(facts)
+    made_lines = [c for c in _again(facts, "dataset") if (c.file, c.line) not in keras]
+    started = [c for c in _again(facts, "iterator") if (c.file, c.line) not in keras]
+    if not made_lines and not started:
+        return []
+    waits = sum(
+        c.seconds for c in facts.of("data-wait")
+        if any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
+    )  # fmt: skip
+    tracing = sum(f.seconds for f in facts.traced if f.function.startswith("Dataset_") and f.count >= LEAST)
+    cost = sum(c.seconds for c in [*made_lines, *started]) + waits + tracing
+    lines = sorted(made_lines, key=lambda c: c.line) or started
+    worst = lines[0]
+    what = "The dataset is built" if made_lines else "An iterator over the dataset is made"
+    count = max(c.count for c in started or made_lines)
+    made = finding(
+        facts, "dataset-recreated", (worst.file, worst.line),
+        f"{what} again at this line, {count} times in {facts.steps} steps; each begins with empty buffers and "
+        f"takes {ms(cost / count)} to its first element.",
+        cost, symbol=worst.symbol.strip("_"), since=worst.since, created=count, least=0.15,
+    )  # fmt: skip
+    return [made] if made else []
+
+
+RULES = (models, optimizers, variables, datasets)

@@ -1,0 +1,120 @@
+"""Waiting for data, copying between host and device, and what is done beside the step."""
+
+from __future__ import annotations
+
+from .facts import Call, Facts, library, short
+from .finding import Finding
+from .make import finding, ms, size
+
+#: The share of the steps' time that is spent waiting for data. Copying a ready batch takes some percent.
+WAITING = 0.3
+#: Bytes per step, and share of the time, from which on a copy is worth a word.
+LARGE = 1 << 20
+COPYING = 0.1
+#: Pulls per step that are more than looking at a loss.
+PULLS = 10
+CALLBACKS = 0.2
+SAVING = 0.2
+
+
+def input_bound(facts: Facts) -> list[Finding]:
+    step = facts.step
+    if step is None or facts.steps < 5:
+        return []
+    python = [c for c in facts.of("data-python-op", "data-library-python-op") if c.seconds > 0]
+    waits = facts.of("data-wait")
+    waited = sum(c.seconds for c in waits)
+    if waited >= WAITING * step.seconds:
+        return _waiting(facts, step, waits[0], waited, python)
+    # Inside fit the waiting is not seen, but the Python function that makes the data is: when it is busy for
+    # most of the time, the step has to wait for it, whatever is done in parallel.
+    busy = python[0] if python else None
+    if step.kind == "fit" and busy is not None and busy.seconds >= 0.6 * step.seconds:
+        return _waiting(facts, step, busy, 0.8 * busy.seconds, python)
+    return []
+
+
+def _waiting(facts: Facts, step: Call, wait: Call, waited: float, python: list[Call]) -> list[Finding]:
+    place, what, remedy, reason = (wait.file, wait.line), "", "", "pipeline"
+    maps = [c for c in facts.counted("dataset") if c.symbol in ("_MapDataset", "_FlatMapDataset", "_FilterDataset")]
+    maps = [c for c in maps if c.file and not library(c.file)]
+    if python and python[0].seconds >= 0.3 * waited:
+        op = python[0]
+        if op.file and not library(op.file):
+            place = (op.file, op.line)
+        what = f" on {op.name} ({short(op.file)}:{op.line}), Python code that runs {op.calls:,} times, {ms(op.median)} each"
+        remedy = (
+            "Prepare the data before, or yield whole batches from arrays, and end the pipeline with "
+            ".prefetch(tf.data.AUTOTUNE)."
+        )
+        reason = "python"
+    elif maps:
+        first = min(maps, key=lambda c: c.line)
+        place, reason = (first.file, first.line), "serial map"
+        what = " on a map that handles one element at a time"
+    made = finding(
+        facts, "input-bound", place,
+        f"The step waits {ms(waited / max(1, step.calls))} of {ms(step.seconds / step.calls)} for its "
+        f"data{what}.",
+        waited, symbol=wait.name if reason == "python" else "tf.data", remedy=remedy, least=0.2,
+        waited_share=waited / step.seconds, waits_for=reason,
+    )  # fmt: skip
+    return [made] if made else []
+
+
+def host(facts: Facts) -> list[Finding]:
+    """Copies that are large, or so many that they are the step."""
+    found = []
+    steps = max(1, facts.steps)
+    for c in facts.counted("host-copy"):
+        if c.size / steps >= LARGE and c.late > 0.2 and c.file:
+            made = finding(
+                facts, "host-copy", (c.file, c.line),
+                f"{size(c.size / steps)} are copied from NumPy to TensorFlow at each step, "
+                f"{ms(c.seconds / steps)}.",
+                max(c.seconds, 0.0), bytes_per_step=c.size / steps, least=COPYING,
+            )  # fmt: skip
+            found += [made] if made else []
+    for c in facts.counted("host-sync"):
+        many, large = c.count >= PULLS * steps, c.size / steps >= 4 * LARGE
+        if (many or large) and c.late > 0.2 and c.file:
+            what = f"{c.count / steps:.0f} results" if many else size(c.size / steps)
+            made = finding(
+                facts, "host-sync", (c.file, c.line),
+                f"{what} are pulled to the host at each step, {ms(c.seconds / steps)}.",
+                c.seconds, pulls_per_step=c.count / steps, bytes_per_step=c.size / steps, least=COPYING,
+            )  # fmt: skip
+            found += [made] if made else []
+    return found
+
+
+def callbacks(facts: Facts) -> list[Finding]:
+    """A callback of the user's, or Keras' own that writes; and saving in a loop of one's own."""
+    found = []
+    fits = facts.of("fit-call")
+    every = [c for c in facts.counted("callback") if c.seconds > 0]
+    if fits and every:
+        worst = max(every, key=lambda c: c.seconds)
+        own = bool(worst.file) and not library(worst.file)
+        place = (worst.file, worst.line) if own else (fits[0].file, fits[0].line)
+        made = finding(
+            facts, "callback-heavy", place,
+            f"{worst.symbol} takes {worst.seconds:.1f} s in {worst.count:,} calls: "
+            f"{100 * worst.seconds / max(fits[0].seconds, 1e-9):.0f} % of the time in fit.",
+            worst.seconds, symbol=worst.symbol, calls=worst.count, least=CALLBACKS,
+        )  # fmt: skip
+        found += [made] if made and worst.count >= 3 else []
+    for c in facts.counted("save", "flush"):
+        if c.count >= 5 and c.count >= 0.3 * facts.steps and c.file and not library(c.file):
+            made = finding(
+                facts, "callback-heavy", (c.file, c.line),
+                f"{c.symbol} is called at this line {c.count} times in {facts.steps} steps, "
+                f"{ms(c.seconds / c.count)} each.",
+                c.seconds, symbol=c.symbol, calls=c.count, least=SAVING,
+                remedy="Save every thousand steps or every few minutes.",
+            )  # fmt: skip
+            found += [made] if made else []
+    return found
+
+
+RULES = (input_bound, host, callbacks)

@@ -1,0 +1,66 @@
+"""TensorFlow 1 style: graphs that grow, Sessions that are opened again and again."""
+
+from __future__ import annotations
+
+from .facts import Facts, short
+from .finding import Finding
+from .make import finding, ms, per_step
+
+#: A Saver or an initializer made late adds ops once; a habit adds some at every other step at least.
+OPS_PER_STEP = 0.5
+LEAST_OPS = 20
+#: Sessions per run of a Session from which on they are not reused.
+SESSIONS_PER_RUN = 0.3
+LEAST_SESSIONS = 5
+
+
+def graph_growth(facts: Facts) -> list[Finding]:
+    """Ops that lines of the user's add to a graph that is being run, at step after step."""
+    lines = [c for c in facts.counted("graph-op") if c.count >= LEAST_OPS and c.late > 0.25]
+    added = sum(c.count for c in lines)
+    steps = max(1, facts.steps)
+    if not lines or added < OPS_PER_STEP * steps:
+        return []
+    runs = facts.of("session-run")
+    ops = facts.gauges.get("graph ops")
+    worst = lines[0]
+    rise = ""
+    if facts.step is not None and facts.step.trend is not None and facts.step.trend.direction == "rising":
+        t = facts.step.trend
+        rise = f"; a step takes {ms(t.level - t.slope * steps / 2)} at first and {ms(t.level + t.slope * steps / 2)} now"
+    others = f" ({len(lines)} lines together)" if len(lines) > 1 else ""
+    # A new op is prepared at its first run: hardly anything of these runs is computing.
+    cost = 0.9 * sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line) * 0.1
+    made = finding(
+        facts, "graph-growth", (worst.file, worst.line),
+        f"+{per_step(added, steps)} ops per step{others}"
+        + (f", {ops.last:,.0f} ops by now" if ops else "") + rise + ".",
+        cost, since=worst.since, symbol="",
+        ops_per_step=added / steps, ops=ops.last if ops else added,
+        lines=[f"{short(c.file)}:{c.line} +{c.count}" for c in lines[:5]],
+    )  # fmt: skip
+    return [made] if made else []
+
+
+def sessions(facts: Facts) -> list[Finding]:
+    lines = [c for c in facts.counted("session") if c.count >= LEAST_SESSIONS]
+    runs = facts.of("session-run")
+    total = sum(r.calls for r in runs)
+    opened = sum(c.count for c in lines)
+    if not lines or opened < SESSIONS_PER_RUN * max(total, 1):
+        return []
+    worst = lines[0]
+    left = facts.gauges.get("open sessions")
+    leak = left is not None and left.last >= 0.5 * opened
+    cause = "session-leak" if leak else "session-per-step"
+    tail = f"; {left.last:.0f} of them are still open" if leak and left else ""
+    made = finding(
+        facts, cause, (worst.file, worst.line),
+        f"{opened} Sessions were opened for {total} runs{tail}; a run takes {ms(runs[0].median) if runs else '?'}.",
+        0.85 * sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line),
+        since=worst.since, sessions=opened, runs=total, open=left.last if left else None,
+    )  # fmt: skip
+    return [made] if made else []
+
+
+RULES = (graph_growth, sessions)

@@ -1,0 +1,101 @@
+"""Functions that are traced again, created again, compiled again, or take long to trace once."""
+
+from __future__ import annotations
+
+from .facts import Blamed, Facts, Traced, short
+from .finding import Finding
+from .make import finding
+
+#: Avoidable traces from which on it is a habit. Train and eval, the last smaller batch of each, and one
+#: change of mind make four.
+LEAST_TRACES = 5
+#: A program with a bounded number of shapes or flags traces them early. A habit goes on: so many of the
+#: avoidable traces must come in the second half of the calls.
+LATE = 0.25
+#: One trace that takes this long, and this share of the time, with so many ops made by the same line.
+SLOW_TRACE = 2.0
+UNROLLED = 200
+
+
+def retraced(facts: Facts) -> list[Finding]:
+    """retrace-python-value, -shape, -dtype, -structure, -object; xla-recompile; function-recreated."""
+    found = []
+    for f in facts.traced:
+        if f.avoidable < LEAST_TRACES or f.late < LATE * f.avoidable or not f.blames:
+            continue
+        blame = _worst(f)
+        made = _recreated(facts, f) if blame.cause == "function-recreated" else _argument(facts, f, blame)
+        if made:
+            found.append(made)
+    return found
+
+
+def _worst(f: Traced) -> Blamed:
+    """The argument that changes most often; of two that always change together, the Python value: a tensor
+    whose shape follows from it is its consequence."""
+    most = f.blames[0].count
+    often = [b for b in f.blames if b.count >= 0.8 * most]
+    order = ("function-recreated", "retrace-object", "retrace-structure", "retrace-python-value", "retrace-dtype")
+    return min(often, key=lambda b: order.index(b.cause) if b.cause in order else len(order))
+
+
+def _recreated(facts: Facts, f: Traced) -> Finding | None:
+    made = [c for c in facts.counted("function") if c.symbol == f.function and c.count >= 0.5 * f.avoidable]
+    place = (made[0].file, made[0].line) if made and made[0].file else (f.user_file or f.file, f.user_line or f.line)
+    return finding(
+        facts, "function-recreated", place,
+        f"{f.function} is created again for {f.avoidable} of {f.calls} calls, so each of them traces: "
+        f"{f.avoidable_seconds:.1f} s.",
+        f.avoidable_seconds, symbol=f.function, since=f.since,
+        traces=f.count, calls=f.calls, function_file=f.file, function_line=f.line,
+    )  # fmt: skip
+
+
+def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
+    cause = "xla-recompile" if f.jit and blame.cause == "retrace-shape" else blame.cause
+    place = (f.user_file, f.user_line) if f.user_file else (f.file, f.line)
+    name = blame.argument or "an argument"
+    others = [b.argument for b in f.blames if b.cause == blame.cause and b is not blame and b.argument]
+    also = f" (also {', '.join(others[:3])})" if others else ""
+    where = f" ({short(f.file)}:{f.line})" if f.file and not f.in_library else ""
+    return finding(
+        facts, cause, place,
+        f"{f.function}{where} was traced {f.count} times in {f.calls} calls, {f.seconds:.1f} s: "
+        f"{name}{also} {_change(blame)}.",
+        f.avoidable_seconds, symbol=f.function, since=f.since, names={"name": name, "function": f.function},
+        argument=name, traces=f.count, calls=f.calls, different_values=blame.values,
+        example=[blame.before, blame.after], function_file=f.file, function_line=f.line,
+    )  # fmt: skip
+
+
+def _change(blame: Blamed) -> str:
+    example = f"{blame.before}, then {blame.after}"
+    if blame.cause == "retrace-python-value":
+        return f"is a Python value with {blame.values} different values ({example})"
+    if blame.cause == "retrace-shape":
+        return f"came in {blame.values} shapes ({example})"
+    if blame.cause == "retrace-dtype":
+        return f"came in {blame.values} dtypes ({example})"
+    if blame.cause == "retrace-structure":
+        return f"came in {blame.values} structures ({example})"
+    return f"was a new object {blame.count} times ({blame.after})"
+
+
+def trace_slow(facts: Facts) -> list[Finding]:
+    """One long trace, in which one line of the user's own code added ops hundreds of times."""
+    found = []
+    for count in facts.counted("trace-ops"):
+        name = count.symbol
+        if count.count < UNROLLED or count.seconds < SLOW_TRACE:
+            continue
+        made = finding(
+            facts, "trace-slow", (count.file, count.line),
+            f"Tracing {name} took {count.seconds:.1f} s: this line ran {count.count:,} times in a Python loop "
+            "and added its ops to the graph each time.",
+            count.seconds, symbol=name, least=0.2, ops=count.count,
+        )  # fmt: skip
+        found += [made] if made else []
+    return found[:1]
+
+
+RULES = (retraced, trace_slow)
