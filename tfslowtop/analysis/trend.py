@@ -27,6 +27,8 @@ PRACTICAL = 0.10
 PROMISED = 0.05
 #: How much wider than that the interval of something flat may be: on a shared machine it never is narrower.
 FLAT_ROOM = 2.0
+#: Or else, of thousands of iterations that wander with the machine: half a percent per 100 iterations.
+FLAT_RATE = 0.005 / 100
 #: Each half must rise by this share of the whole slope: one jump is not a rise.
 HALF_SHARE = 0.15
 #: CPU time is a witness once it is this share of wall time.
@@ -187,6 +189,9 @@ def _direction(line: Fit, worth: float, promised: float, unit: float = 0.0) -> t
     room = worth if unit else FLAT_ROOM * worth
     if abs(change) < worth and -room < low and high < room:
         return "flat", "any change is too small to matter"
+    rate = FLAT_RATE * line.level
+    if not unit and abs(change) < room and -rate < line.low and line.high < rate:
+        return "flat", "per iteration, any change is too small to matter"
     up = change >= worth and low >= promised
     down = change <= -worth and high <= -promised
     if line.jump and abs(change) >= worth:
