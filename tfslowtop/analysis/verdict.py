@@ -43,7 +43,7 @@ def pauses(wall: Floats) -> float:
         return 0.0
     median = float(np.median(wall))
     long = wall[wall > PAUSE * median]
-    return float((long - median).sum() / wall.sum())
+    return float((long - median).sum() / max(wall.sum(), 1e-12))
 
 
 def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
@@ -82,7 +82,7 @@ def judge(
     if found:
         return Verdict(
             "confirmed",
-            "confirmed here: " + ", ".join(found) + (f"; {factor} the fixed one" if factor else ""),
+            "confirmed here: " + ", ".join(found) + (f"; {factor} slower than fixed" if factor else ""),
         )
     if effect is None:
         words = (
@@ -92,10 +92,10 @@ def judge(
         )
         return Verdict("measuring", words)
     if effect.verdict == "faster":
-        return Verdict("constant penalty", f"constant penalty: {factor} the fixed one")
+        return Verdict("constant penalty", f"constant penalty: {factor} slower than fixed")
     if effect.verdict == "slower":
         return Verdict(
-            "not reproduced", f"not reproduced here: the fixed one is slower ({factor} of its time)"
+            "not reproduced", f"not reproduced here: the fixed one is {_times(1 / effect.ratio)} slower"
         )
     if _tight(effect.wall) or (effect.cpu is not None and _tight(effect.cpu)):
         return Verdict("not reproduced", "not reproduced here: no rise, no difference to the fixed one")
@@ -103,9 +103,11 @@ def judge(
 
 
 def _factor(effect: Effect | None) -> str:
-    if effect is None or effect.verdict == "no difference shown":
-        return ""
-    value = effect.ratio
+    """How much slower the broken one is, if that was shown."""
+    return _times(effect.ratio) if effect is not None and effect.verdict == "faster" else ""
+
+
+def _times(value: float) -> str:
     return f"×{value:.2f}" if value < 2 else f"×{value:.1f}" if value < 100 else f"×{value:.0f}"
 
 
