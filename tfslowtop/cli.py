@@ -21,6 +21,7 @@ commands without a terminal (each has --help):
   tfslowtop list              the catalogue of scenarios
   tfslowtop run ID            one scenario, measured; --ab compares it with its fixed twin
   tfslowtop verify            all scenarios; the table of claims and verdicts
+  tfslowtop check SCRIPT      your own script in CI: fails when it retraces, slows down or leaks
 
 In the app: enter starts a scenario, 1-9 toggle its fixes, space pauses, ? shows every key, q quits.
 """
@@ -28,7 +29,12 @@ In the app: enter starts a scenario, 1-9 toggle its fixes, space pauses, ? shows
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
-    commands: dict[str, Callable[[Sequence[str]], int]] = {"list": _list, "run": _run, "verify": _verify}
+    commands: dict[str, Callable[[Sequence[str]], int]] = {
+        "list": _list,
+        "run": _run,
+        "verify": _verify,
+        "check": _check,
+    }
     from .scenario import ScenarioError  # the API alone: 10 ms
 
     try:
@@ -147,6 +153,12 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
         return ours, None
     place = ours.index("--attach")
     return ours[:place], ours[place + 1 :]
+
+
+def _check(arguments: Sequence[str]) -> int:
+    from .cli_check import check
+
+    return check(arguments)
 
 
 def _list(arguments: Sequence[str]) -> int:

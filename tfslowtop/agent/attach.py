@@ -17,8 +17,8 @@ from .agent import Agent
 from .channel import Channel
 from .choose import ENOUGH, choose, matches
 from .events import About, ChooseStep, Command, Detach, Note, Phase, Step, Stream
-from .hooks.collector import CollectorHook
 from .hooks.census import CensusHook
+from .hooks.collector import CollectorHook
 from .hooks.counted import CountedHook
 from .hooks.created import CreatedHook
 from .hooks.data import DataHook

@@ -51,9 +51,11 @@ class Tallies:
         entry[1] += wall
         entry[2] += size
 
-    def put(self, what: str, symbol: str, file: str, line: int, count: int) -> None:
+    def put(
+        self, what: str, symbol: str, file: str, line: int, count: int, wall: int = 0, size: int = 0
+    ) -> None:
         """Sets a count whose line is known as such."""
-        self._placed[what, symbol, file, line] = [count, 0, 0]
+        self._placed[what, symbol, file, line] = [count, wall, size]
 
     def changed(self, now: int) -> list[Tally]:
         """What has grown since the last time, as totals per line."""

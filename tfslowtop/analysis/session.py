@@ -17,6 +17,9 @@ from ..agent import events
 from ..agent.events import SAMPLE
 from .blocks import Blocks, Floats, Ints, Ring
 from .curves import filled, held
+from .diagnosis.diagnose import diagnose, healthy
+from .diagnosis.facts import gather
+from .diagnosis.finding import Finding
 from .diagnosis.ledger import Ledger, Means
 from .duel import Duel
 from .effect import before_after
@@ -78,6 +81,8 @@ class Session:
         """The one whose curve is drawn: the step."""
         self.step_why = ""
         self.retraces = Retraces()
+        self._findings: tuple[Finding, ...] = ()
+        self._healthy = ""
         self.ledger = Ledger()
         self.means = Means()
         self.failure: events.Failed | None = None
@@ -117,7 +122,8 @@ class Session:
             self.readings[gauge.name] = gauge.value
             if self._iterations:
                 self.means.add(gauge)
-        self.feed(gauge for gauge in gauges if drawn(gauge.name))
+        # A process that has gone has no memory: that is no reading of it.
+        self.feed(g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss"))
 
     def _later(self, series: Series, at: int, value: float) -> None:
         times, values = self._new.setdefault(series, ([], []))
@@ -317,6 +323,8 @@ class Session:
             comparison=self._duel.result() if self._duel else None,
             streams=self._stream_views(now),
             retraced=self._retraced(now),
+            findings=self._findings,
+            healthy=self._healthy,
             step=self.stream.id if self.stream else None,
             step_why=self.step_why,
             traces=self._trace_count,
@@ -392,6 +400,15 @@ class Session:
             gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
         if "rss" in self._gauges:
             segment.memory = self._gauges["rss"].trend
+        self._diagnose(now)
+
+    def _diagnose(self, now: int) -> None:
+        """Of a script: a scenario is known to be slow, and why."""
+        if self.stream is not None and self.stream.kind == "kernel":
+            return
+        facts = gather(self, now)
+        self._findings = diagnose(facts)
+        self._healthy = healthy(facts)
 
     def _rate(self, now: int) -> float:
         times = self.latency.recent_times(2048)

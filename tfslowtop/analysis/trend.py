@@ -113,7 +113,7 @@ def _autocorrelation(residuals: Floats) -> float:
     if energy == 0.0:
         return 0.0
     rho = float(r[1:] @ r[:-1]) / energy
-    rho = min(1.0, (n * rho + 2.0) / max(1.0, n - 4.0))
+    rho = max(-1.0, min(1.0, (n * rho + 2.0) / max(1.0, n - 4.0)))
     # One standard error on top: too small an estimate is what makes noise look like a trend.
     return float(np.clip(rho + np.sqrt((1.0 - rho * rho) / n), 0.0, _RHO_LIMIT))
 

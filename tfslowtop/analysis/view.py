@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..agent.events import Ended, Failed, Trace
+from .diagnosis.finding import Finding
 from .effect import Effect
 from .series import Curve, Histogram
 from .streams import StreamView
@@ -97,6 +98,10 @@ class View:
     """Everything that repeats, the dearest first."""
     retraced: tuple[str, ...]
     """Functions that were traced again and again, and which argument is to blame."""
+    findings: tuple[Finding, ...]
+    """What is wrong, the dearest first; of a script only."""
+    healthy: str
+    """What is said when nothing is."""
     step: int | None
     step_why: str
     traces: int

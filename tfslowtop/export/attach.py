@@ -17,6 +17,7 @@ from ..analysis.trend import Trend
 from ..analysis.view import View
 from ..sources.script import ScriptSource, pass_signals_on
 from ..watch import Lens, Run
+from .findings import finding, told, verdict
 from .numbers import known
 
 
@@ -66,7 +67,8 @@ def report(argv: Sequence[str], python: str, view: View, session: Session) -> di
         "streams": [_stream(s) for s in view.streams],
         "traces": [_traces(f) for f in session.retraces.functions.values()],
         "gauges": {name: _gauge(session, name) for name in sorted(session.gauge_names())},
-        "findings": [],
+        "findings": [finding(f) for f in view.findings],
+        "verdict": verdict(view),
         "notes": list(view.notes),
         "dropped": view.lost,
         "folded": view.folded,
@@ -145,7 +147,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped: bool) ->
             f"  step: {step.name}{place}, {step.calls:,} times, median {1e3 * step.median:.3g} ms, "
             f"p95 {1e3 * step.p95:.3g} ms, {step.words or 'unclear'}"
         )
-    lines += [f"  {text}" for text in view.retraced]
+    lines += told(view)
     lines += [f"  note: {text}" for text in view.notes]
     if view.lost:
         lines.append(f"  {view.lost:,} samples were dropped")

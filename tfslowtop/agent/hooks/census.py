@@ -2,6 +2,10 @@
 
 A count goes through every object of the collector and holds the interpreter while it does, so one is taken
 only when memory has grown by much while the steps go by, and never more often than costs a fraction.
+
+The list of all objects has some that another thread is just making: an EagerTensor without its handle crashes
+when it is asked for its shape. So of these only types are looked at, and only tensors that lie in a container
+are asked for anything.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import os
 import re
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +32,7 @@ _GROWTH = 12 << 20
 _SHARE = 0.02
 _MOST = 12
 _LARGE = 30
+_NEWEST = 210
 _GROWS = r"\.(?:append|extend|appendleft|insert|add|setdefault|update)\s*\(|\s*\+=|\s*\[[^\]]*\]\s*="
 
 
@@ -53,7 +58,9 @@ class CensusHook(Hook):
         self._counts += 1
         start = time.perf_counter_ns()
         self._count(now)
-        self._next = now + int((time.perf_counter_ns() - start) / _SHARE)
+        took = time.perf_counter_ns() - start
+        # The second count is what the first is for: it may come sooner.
+        self._next = now + int(took / (_SHARE if self._counts > 3 else 5 * _SHARE))
 
     def _resident(self) -> int:
         try:
@@ -63,41 +70,42 @@ class CensusHook(Hook):
             return 0
 
     def _count(self, now: int) -> None:
-        eager = getattr(sys.modules.get("tensorflow.python.framework.ops"), "EagerTensor", None)
+        eager: Any = getattr(sys.modules.get("tensorflow.python.framework.ops"), "EagerTensor", None)
         objects = gc.get_objects()
         types = Counter(map(type, objects))
-        tensors = [o for o in objects if type(o) is eager] if eager is not None else []
+        newest = [o for o in objects if type(o) is eager][-_NEWEST::7] if eager is not None else []
         del objects
-        self.kit.gauge("live tensors", now, len(tensors))
-        self.kit.gauge("live tensor bytes", now, _bytes_of(tensors))
+        count = types[eager] if eager is not None else 0
+        self.kit.gauge("live tensors", now, count)
         self.kit.gauge("live objects", now, sum(types.values()))
         if self._types:
             grown = (types - self._types).most_common(1)
-            if tensors and types[eager] - self._types[eager] >= _LARGE:
-                self._tell("kept-tensor", tensors[-1 - _LARGE :: 7], len(tensors))
+            if newest and count - self._types[eager] >= _LARGE:
+                self._tell(newest, count)
             elif grown and grown[0][1] >= _LARGE:
                 self._tell_large("kept-object", grown[0][0].__name__, grown[0][1])
             else:
                 self._tell_large("kept-object", "", 1)
         self._types = types
 
-    def _tell(self, what: str, kept: list[Any], count: int) -> None:
+    def _tell(self, kept: list[Any], count: int) -> None:
         """The container that holds them, from the inside outwards."""
         held = kept
         for _ in range(4):
             holders = [h for h in gc.get_referrers(*held) if h is not held and h is not kept]
-            large = [h for h in holders if isinstance(h, (list, dict, set)) and len(h) >= _LARGE]
-            large = [h for h in large if not (isinstance(h, dict) and "__builtins__" in h)]
+            large = [h for h in holders if type(h) in (list, dict, set, deque) and len(h) >= _LARGE]
+            large = [h for h in large if not (type(h) is dict and "__builtins__" in h)]
             if large:
                 best = max(large, key=len)
-                self._place(what, _name_of(best), type(best).__name__, count)
+                held = holders = []
+                size = _bytes_in(best, type(kept[0]), count)
+                self.kit.gauge("live tensor bytes", time.perf_counter_ns(), size)
+                self._place("kept-tensor", _name_of(best, large), type(best).__name__, count)
                 return
-            held = [h for h in holders if isinstance(h, (list, tuple, dict, set)) or hasattr(h, "__dict__")][
-                :8
-            ]
+            held = [h for h in holders if type(h) in (list, tuple, dict, set)][:8]
             if not held:
                 break
-        self._place(what, "", "", count)
+        self._place("kept-tensor", "", "", count)
 
     def _tell_large(self, what: str, kind: str, count: int) -> None:
         self._place(what, "", kind, count)
@@ -131,26 +139,34 @@ def _innermost(hits: list[Any], loops: list[Loop]) -> Any:
     return min(after or hits, key=lambda h: min((abs(h[0] - loop.line) for loop in loops), default=0))
 
 
-def _bytes_of(tensors: list[Any]) -> int:
-    sample = tensors[:: max(1, len(tensors) // 200)]
-    total = 0
-    for tensor in sample:
-        try:
-            total += tensor.dtype.size * (tensor.shape.num_elements() or 0)
-        except Exception:
-            continue
-    return total * len(tensors) // max(1, len(sample))
+def _bytes_in(container: Any, kind: type, count: int) -> int:
+    """What `count` tensors hold, if all are like some that the container has, at whatever depth."""
+    total = seen = 0
+    todo: list[Any] = list(container.values() if isinstance(container, dict) else container)[:200]
+    while todo and seen < 200:
+        item: Any = todo.pop()
+        if type(item) is kind:
+            total += item.dtype.size * (item.shape.num_elements() or 0)
+            seen += 1
+        elif type(item) in (list, tuple, set):
+            todo += list(item)[:20]
+        elif type(item) is dict:
+            todo += list(item.values())[:20]
+    return total * count // seen if seen else 0
 
 
-def _name_of(container: Any) -> str:
+def _name_of(container: Any, ours: list[Any]) -> str:
     """What the program calls it: a global, or an attribute of an object."""
     for holder in gc.get_referrers(container):
-        if isinstance(holder, dict):
+        if holder is ours:
+            continue
+        if type(holder) is dict:
             names = [k for k, v in list(holder.items()) if v is container and isinstance(k, str)]
             if names:
                 return names[0]
-        else:
-            names = [k for k, v in getattr(holder, "__dict__", {}).items() if v is container]
+        elif type(type(holder)) is type and type(holder) not in (list, tuple, set):
+            values = getattr(holder, "__dict__", None)
+            names = [k for k, v in values.items() if v is container] if type(values) is dict else []
             if names:
                 return f"{type(holder).__name__}.{names[0]}"
     return ""

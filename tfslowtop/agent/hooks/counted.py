@@ -20,6 +20,7 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "tf_keras.src.engine.training": (("Model.compile", "compile"), ("Model.save", "save")),
     _TF + "saved_model.load": (("load", "load"),),
     _TF + "checkpoint.checkpoint": (("Checkpoint.save", "save"), ("Checkpoint.write", "save")),
+    _TF + "checkpoint.checkpoint_management": (("CheckpointManager.save", "save"),),
     _TF + "training.saver": (("Saver.save", "save"), ("Saver.restore", "load")),
     _TF + "ops.map_fn": (("map_fn", "map-fn"),),
     _TF + "ops.summary_ops_v2": (("flush", "flush"), ("_ResourceSummaryWriter.flush", "flush")),
@@ -38,6 +39,14 @@ class CountedHook(Hook):
             except NoPlace:
                 pass  # versions differ in which of these there are; each is one witness of several
 
+    def _traced_line(self) -> tuple[str, int] | None:
+        """The user's line behind the code that AutoGraph made of it."""
+        stack = getattr(sys.modules.get("tensorflow.python.util.tf_stack"), "extract_stack", None)
+        for frame in reversed(list(stack())) if stack else ():
+            if not self.kit.places.is_library(frame.filename):
+                return frame.filename, frame.lineno or 0
+        return None
+
     def _calling(self, what: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         kit, getframe, clock, busy = self.kit, sys._getframe, time.perf_counter_ns, self.kit.creating
 
@@ -54,7 +63,11 @@ class CountedHook(Hook):
                     if outermost:
                         busy.discard(what)
                         try:
-                            kit.tallies.add(what, getframe().f_back, clock() - start, symbol=name)
+                            place = self._traced_line() if kit.quiet[0] else None
+                            if place is not None:
+                                kit.tallies.put(what, name, *place, 1, clock() - start)
+                            else:
+                                kit.tallies.add(what, getframe().f_back, clock() - start, symbol=name)
                         except Exception as error:
                             kit.oops(error)
 

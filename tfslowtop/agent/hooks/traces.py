@@ -16,10 +16,13 @@ from ..loops import CALL
 from ..patch import dress, unseen
 from ..places import code_of, version_of
 from ..reasons import Explainer
+from ..unrolled import unrolled
 
 #: TensorFlow 2.14 and later keep the one place where every trace is made here.
 MODULE = "tensorflow.python.eager.polymorphic_function.tracing_compilation"
 _PLACE = "_create_concrete_function"
+#: Nanoseconds from which on a trace is worth a look at what it is made of.
+_LONG = 1_000_000_000
 
 
 class TraceHook:
@@ -105,6 +108,12 @@ class TraceHook:
                 kit.does[cache] = kit.does.get(cache, CALL) | bits
                 if concrete is not None and code is not None:
                     kit.concrete[concrete] = (code, cache)
+                if concrete is not None and wall >= _LONG and not self._depth:
+                    seen = unrolled(concrete.graph, kit.places)
+                    if seen is not None:
+                        kit.tallies.put(
+                            "trace-ops", name, seen.file, seen.line, seen.times, wall, seen.constants
+                        )
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
             self._emit(
                 Trace(

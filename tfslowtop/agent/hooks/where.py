@@ -29,14 +29,30 @@ class WhereHook(Hook):
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
         self._last = now
-        frame = sys._current_frames().get(self._main or 0)
+        frames = sys._current_frames()
+        frame = frames.pop(self._main or 0, None)
         if frame is None or not wall:
             return
+        for other in frames.values():
+            self._look_at(other, wall)
         user, callee = self._users(frame)
         if user is None:
             return
         busy = "tracing" if self.kit.quiet[0] else _package(frame, user)
         self.kit.tallies.at("where", f"{busy}|{callee}", user.f_code, user.f_lasti, wall, 0)
+
+    def _look_at(self, frame: FrameType | None, wall: int) -> None:
+        """Another thread: if TensorFlow has called back into Python there, the function that it called."""
+        found, called_back = None, False
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not self.kit.places.is_library(file):
+                found = frame
+            elif file.endswith("script_ops.py"):
+                called_back = True
+            frame = frame.f_back
+        if found is not None and called_back:
+            self.kit.tallies.at("where-called-back", found.f_code.co_name, found.f_code, 0, wall, 0)
 
     def _users(self, frame: FrameType | None) -> tuple[FrameType | None, str]:
         """The innermost frame of the user's, and the name of what its line called."""

@@ -37,8 +37,8 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
     "growing-input": (*_GRAPHS, *_RETRACES, *_CREATED, "session-leak"),
     "gc-pause": ("python-leak", *_CREATED, "predict-loop"),
     "eager-step": (
-        *_CREATED, "variable-recreated", "growing-input", "per-sample", "predict-loop", "python-op", *_RETRACES,
-        "callback-heavy", "host-copy", "input-bound", "trace-slow", *_GRAPHS,
+        *_CREATED, "variable-recreated", "growing-input", "per-sample", "predict-loop", "python-op",
+        *_RETRACES, "callback-heavy", "host-copy", "input-bound", "trace-slow", *_GRAPHS,
     ),
     "host-sync": ("per-sample", "eager-step", "predict-loop", "callback-heavy"),
     "host-copy": ("predict-loop", "growing-input"),
@@ -47,7 +47,14 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: An explanation has to weigh something against its symptom.
 _WEIGHS = 0.25
-_MACHINE = ("cpu-contention", "cpu-throttled", "memory-pressure", "gpu-throttled", "gpu-contention", "gpu-memory-full")  # fmt: skip
+_MACHINE = (
+    "cpu-contention",
+    "cpu-throttled",
+    "memory-pressure",
+    "gpu-throttled",
+    "gpu-contention",
+    "gpu-memory-full",
+)
 
 
 def diagnose(facts: Facts) -> tuple[Finding, ...]:
@@ -83,7 +90,11 @@ def _explanation(f: Finding, found: list[Finding]) -> Finding | None:
             if other is f or other.cause != cause:
                 continue
             own = f.cause in _RETRACES and not str(f.evidence.get("function_file", "")).count("site-packages")
-            if own and cause in ("predict-loop", "dataset-recreated", "model-recreated") and f.key[1:] != other.key[1:]:
+            if (
+                own
+                and cause in ("predict-loop", "dataset-recreated", "model-recreated")
+                and f.key[1:] != other.key[1:]
+            ):
                 continue  # a function of the user's own has its own reason
             if f.cause in _LEAKS or other.cost_seconds >= _WEIGHS * f.cost_seconds:
                 return other

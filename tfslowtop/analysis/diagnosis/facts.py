@@ -162,22 +162,23 @@ def gather(session: Session, now: int) -> Facts:
     """The facts as of now."""
     streams = list(session.streams.all.values())
     step = session.streams.all.get(session.stream.id) if session.stream else None
-    starts = [s.first_at for s in streams if s.first_at]
+    # The collector runs while TensorFlow is imported, too: that is nothing that the program does.
+    starts = [s.first_at for s in streams if s.first_at and s.kind != "gc"]
     starts += [at for f in session.retraces.functions.values() for at, _ in f.guilty[:1]]
     end = session.ended.at if session.ended else now
     number = _numbering(step)
-    calls = tuple(_call(s, s is step) for s in streams if s.calls)
+    since = min(starts, default=0)
+    calls = tuple(_call(s, s is step, since) for s in streams if s.calls)
     steps = step.calls if step else 0
+    seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == "where")
     return Facts(
-        seconds=max(0.0, (end - min(starts)) / 1e9) if starts else 0.0,
+        seconds=max(0.0, (end - min(starts)) / 1e9) if starts else seen / 1e9,
         steps=steps,
         step=next((c for c in calls if c.is_step), None),
         step_why=session.step_why,
         calls=calls,
         counts=tuple(
-            Count(
-                t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since
-            )
+            Count(t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since)
             for e in session.ledger.entries.values()
             for t in (e.tally,)
         ),
@@ -194,12 +195,19 @@ def _gauge(session: Session, name: str) -> Grows:
     return Grows(first, last, largest, session.gauge_trend(name))
 
 
-def _call(s: StreamStats, is_step: bool) -> Call:
+def _call(s: StreamStats, is_step: bool, since: int) -> Call:
     kept = s.blocks.stretch()
+    calls, seconds = s.calls, s.seconds
+    if s.kind == "gc" and len(kept):
+        own = kept.start >= since
+        calls, seconds = (
+            round(calls * own.mean()),
+            seconds * float(kept.wall[own].sum() / max(kept.wall.sum(), 1e-12)),
+        )
     known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
     return Call(
-        id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=s.calls,
-        seconds=s.seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
+        id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=calls,
+        seconds=seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
         cpu=float(np.median(known)) if len(known) else math.nan,
         trend=s.trend, is_step=is_step, first_at=s.first_at, excess=_excess(kept.wall, s.calls),
     )  # fmt: skip
@@ -218,11 +226,17 @@ def _numbering(step: StreamStats | None) -> Callable[[int], int]:
     if step is None:
         return lambda at: 0
     kept = step.blocks.stretch()
-    return lambda at: int(kept.index[np.searchsorted(kept.start, at, "right") - 1]) if len(kept) and at >= kept.start[0] else 0
+    return lambda at: (
+        int(kept.index[np.searchsorted(kept.start, at, "right") - 1])
+        if len(kept) and at >= kept.start[0]
+        else 0
+    )
 
 
 def _traced(f: FunctionTraces, streams: list[StreamStats], number: Callable[[int], int]) -> Traced:
-    own = [s for s in streams if (s.info.file, s.info.line) == (f.file, f.line) and s.kind.endswith("function")]
+    own = [
+        s for s in streams if (s.info.file, s.info.line) == (f.file, f.line) and s.kind.endswith("function")
+    ]
     stats = max(own, key=lambda s: s.calls, default=None)
     late = 0
     if stats is not None and stats.calls and len(kept := stats.blocks.stretch()):

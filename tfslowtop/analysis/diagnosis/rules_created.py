@@ -16,9 +16,10 @@ def _again(facts: Facts, *what: str) -> list[Count]:
     """Lines that go on creating while the steps go by."""
     steps = max(facts.steps, 1)
     lines = [
-        c for c in facts.counted(*what)
+        c
+        for c in facts.counted(*what)
         if c.count >= LEAST and c.count >= PER_STEP * steps and c.late > 0.2 and c.file
-    ]  # fmt: skip
+    ]
     return sorted(lines, key=lambda c: -c.seconds)
 
 
@@ -46,11 +47,17 @@ def models(facts: Facts) -> list[Finding]:
     verb = {"load": "loaded", "compile": "compiled"}.get(worst.what, "built")
     name = "The model" if worst.what != "model" else f"The model ({worst.symbol})"
     made = finding(
-        facts, "model-recreated", (worst.file, worst.line),
+        facts,
+        "model-recreated",
+        (worst.file, worst.line),
         f"{name} is {verb} again at this line, {worst.count} times in {facts.steps} steps, "
         f"{ms(cost / worst.count)} each time.",
-        cost, symbol=worst.symbol, since=worst.since, created=worst.count, what=worst.what,
-    )  # fmt: skip
+        cost,
+        symbol=worst.symbol,
+        since=worst.since,
+        created=worst.count,
+        what=worst.what,
+    )
     return [made] if made else []
 
 
@@ -62,11 +69,16 @@ def optimizers(facts: Facts) -> list[Finding]:
     slots = sum(c.seconds for c in _again(facts, "variable"))
     cost = worst.seconds + slots
     made = finding(
-        facts, "optimizer-recreated", (worst.file, worst.line),
+        facts,
+        "optimizer-recreated",
+        (worst.file, worst.line),
         f"{worst.symbol} is created again at this line, {worst.count} times in {facts.steps} steps, with all "
         f"its slot variables, {ms(cost / worst.count)} each time.",
-        cost, symbol=worst.symbol, since=worst.since, created=worst.count,
-    )  # fmt: skip
+        cost,
+        symbol=worst.symbol,
+        since=worst.since,
+        created=worst.count,
+    )
     return [made] if made else []
 
 
@@ -77,11 +89,16 @@ def variables(facts: Facts) -> list[Finding]:
     worst = lines[0]
     cost = max(worst.seconds, 0.8 * facts.at_line(worst.file, worst.line))
     made = finding(
-        facts, "variable-recreated", (worst.file, worst.line),
+        facts,
+        "variable-recreated",
+        (worst.file, worst.line),
         f"tf.Variable is created again at this line, {per_step(worst.count, facts.steps)} per step, "
         f"{worst.count:,} in all, {ms(cost / worst.count)} each.",
-        cost, symbol="tf.Variable", since=worst.since, created=worst.count,
-    )  # fmt: skip
+        cost,
+        symbol="tf.Variable",
+        since=worst.since,
+        created=worst.count,
+    )
     return [made] if made else []
 
 
@@ -92,9 +109,10 @@ def datasets(facts: Facts) -> list[Finding]:
     if not made_lines and not started:
         return []
     waits = sum(
-        c.seconds for c in facts.of("data-wait")
+        c.seconds
+        for c in facts.of("data-wait")
         if any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
-    )  # fmt: skip
+    )
     tracing = sum(f.seconds for f in facts.traced if f.function.startswith("Dataset_") and f.count >= LEAST)
     cost = sum(c.seconds for c in [*made_lines, *started]) + waits + tracing
     lines = sorted(made_lines, key=lambda c: c.line) or started
@@ -102,11 +120,17 @@ def datasets(facts: Facts) -> list[Finding]:
     what = "The dataset is built" if made_lines else "An iterator over the dataset is made"
     count = max(c.count for c in started or made_lines)
     made = finding(
-        facts, "dataset-recreated", (worst.file, worst.line),
+        facts,
+        "dataset-recreated",
+        (worst.file, worst.line),
         f"{what} again at this line, {count} times in {facts.steps} steps; each begins with empty buffers and "
         f"takes {ms(cost / count)} to its first element.",
-        cost, symbol=worst.symbol.strip("_"), since=worst.since, created=count, least=0.15,
-    )  # fmt: skip
+        cost,
+        symbol=worst.symbol.strip("_"),
+        since=worst.since,
+        created=count,
+        least=0.15,
+    )
     return [made] if made else []
 
 

@@ -36,13 +36,20 @@ def input_bound(facts: Facts) -> list[Finding]:
 
 def _waiting(facts: Facts, step: Call, wait: Call, waited: float, python: list[Call]) -> list[Finding]:
     place, what, remedy, reason = (wait.file, wait.line), "", "", "pipeline"
-    maps = [c for c in facts.counted("dataset") if c.symbol in ("_MapDataset", "_FlatMapDataset", "_FilterDataset")]
+    maps = [
+        c
+        for c in facts.counted("dataset")
+        if c.symbol in ("_MapDataset", "_FlatMapDataset", "_FilterDataset")
+    ]
     maps = [c for c in maps if c.file and not library(c.file)]
     if python and python[0].seconds >= 0.3 * waited:
         op = python[0]
+        name, seen = op.name, [c for c in facts.counted("where-called-back") if c.file]
         if op.file and not library(op.file):
             place = (op.file, op.line)
-        what = f" on {op.name} ({short(op.file)}:{op.line}), Python code that runs {op.calls:,} times, {ms(op.median)} each"
+        elif seen:
+            place, name = (seen[0].file, seen[0].line), seen[0].symbol
+        what = f" on {name} ({short(place[0])}:{place[1]}), Python code that runs {op.calls:,} times, {ms(op.median)} each"
         remedy = (
             "Prepare the data before, or yield whole batches from arrays, and end the pipeline with "
             ".prefetch(tf.data.AUTOTUNE)."
@@ -53,12 +60,18 @@ def _waiting(facts: Facts, step: Call, wait: Call, waited: float, python: list[C
         place, reason = (first.file, first.line), "serial map"
         what = " on a map that handles one element at a time"
     made = finding(
-        facts, "input-bound", place,
+        facts,
+        "input-bound",
+        place,
         f"The step waits {ms(waited / max(1, step.calls))} of {ms(step.seconds / step.calls)} for its "
         f"data{what}.",
-        waited, symbol=wait.name if reason == "python" else "tf.data", remedy=remedy, least=0.2,
-        waited_share=waited / step.seconds, waits_for=reason,
-    )  # fmt: skip
+        waited,
+        symbol=wait.name if reason == "python" else "tf.data",
+        remedy=remedy,
+        least=0.2,
+        waited_share=waited / step.seconds,
+        waits_for=reason,
+    )
     return [made] if made else []
 
 
@@ -69,21 +82,30 @@ def host(facts: Facts) -> list[Finding]:
     for c in facts.counted("host-copy"):
         if c.size / steps >= LARGE and c.late > 0.2 and c.file:
             made = finding(
-                facts, "host-copy", (c.file, c.line),
+                facts,
+                "host-copy",
+                (c.file, c.line),
                 f"{size(c.size / steps)} are copied from NumPy to TensorFlow at each step, "
                 f"{ms(c.seconds / steps)}.",
-                max(c.seconds, 0.0), bytes_per_step=c.size / steps, least=COPYING,
-            )  # fmt: skip
+                max(c.seconds, 0.0),
+                bytes_per_step=c.size / steps,
+                least=COPYING,
+            )
             found += [made] if made else []
     for c in facts.counted("host-sync"):
         many, large = c.count >= PULLS * steps, c.size / steps >= 4 * LARGE
         if (many or large) and c.late > 0.2 and c.file:
             what = f"{c.count / steps:.0f} results" if many else size(c.size / steps)
             made = finding(
-                facts, "host-sync", (c.file, c.line),
+                facts,
+                "host-sync",
+                (c.file, c.line),
                 f"{what} are pulled to the host at each step, {ms(c.seconds / steps)}.",
-                c.seconds, pulls_per_step=c.count / steps, bytes_per_step=c.size / steps, least=COPYING,
-            )  # fmt: skip
+                c.seconds,
+                pulls_per_step=c.count / steps,
+                bytes_per_step=c.size / steps,
+                least=COPYING,
+            )
             found += [made] if made else []
     return found
 
@@ -98,21 +120,31 @@ def callbacks(facts: Facts) -> list[Finding]:
         own = bool(worst.file) and not library(worst.file)
         place = (worst.file, worst.line) if own else (fits[0].file, fits[0].line)
         made = finding(
-            facts, "callback-heavy", place,
+            facts,
+            "callback-heavy",
+            place,
             f"{worst.symbol} takes {worst.seconds:.1f} s in {worst.count:,} calls: "
             f"{100 * worst.seconds / max(fits[0].seconds, 1e-9):.0f} % of the time in fit.",
-            worst.seconds, symbol=worst.symbol, calls=worst.count, least=CALLBACKS,
-        )  # fmt: skip
+            worst.seconds,
+            symbol=worst.symbol,
+            calls=worst.count,
+            least=CALLBACKS,
+        )
         found += [made] if made and worst.count >= 3 else []
     for c in facts.counted("save", "flush"):
         if c.count >= 5 and c.count >= 0.3 * facts.steps and c.file and not library(c.file):
             made = finding(
-                facts, "callback-heavy", (c.file, c.line),
+                facts,
+                "callback-heavy",
+                (c.file, c.line),
                 f"{c.symbol} is called at this line {c.count} times in {facts.steps} steps, "
                 f"{ms(c.seconds / c.count)} each.",
-                c.seconds, symbol=c.symbol, calls=c.count, least=SAVING,
+                c.seconds,
+                symbol=c.symbol,
+                calls=c.count,
+                least=SAVING,
                 remedy="Save every thousand steps or every few minutes.",
-            )  # fmt: skip
+            )
             found += [made] if made else []
     return found
 

@@ -32,13 +32,20 @@ def graph_growth(facts: Facts) -> list[Finding]:
     # A new op is prepared at its first run: hardly anything of these runs is computing.
     cost = 0.9 * sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line) * 0.1
     made = finding(
-        facts, "graph-growth", (worst.file, worst.line),
+        facts,
+        "graph-growth",
+        (worst.file, worst.line),
         f"+{per_step(added, steps)} ops per step{others}"
-        + (f", {ops.last:,.0f} ops by now" if ops else "") + rise + ".",
-        cost, since=worst.since, symbol="",
-        ops_per_step=added / steps, ops=ops.last if ops else added,
+        + (f", {ops.last:,.0f} ops by now" if ops else "")
+        + rise
+        + ".",
+        cost,
+        since=worst.since,
+        symbol="",
+        ops_per_step=added / steps,
+        ops=ops.last if ops else added,
         lines=[f"{short(c.file)}:{c.line} +{c.count}" for c in lines[:5]],
-    )  # fmt: skip
+    )
     return [made] if made else []
 
 
@@ -55,11 +62,16 @@ def sessions(facts: Facts) -> list[Finding]:
     cause = "session-leak" if leak else "session-per-step"
     tail = f"; {left.last:.0f} of them are still open" if leak and left else ""
     made = finding(
-        facts, cause, (worst.file, worst.line),
+        facts,
+        cause,
+        (worst.file, worst.line),
         f"{opened} Sessions were opened for {total} runs{tail}; a run takes {ms(runs[0].median) if runs else '?'}.",
         0.85 * sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line),
-        since=worst.since, sessions=opened, runs=total, open=left.last if left else None,
-    )  # fmt: skip
+        since=worst.since,
+        sessions=opened,
+        runs=total,
+        open=left.last if left else None,
+    )
     return [made] if made else []
 
 

@@ -54,6 +54,8 @@ def _hottest(facts: Facts, *names: str) -> Count | None:
 def eager_step(facts: Facts) -> list[Finding]:
     ops, seconds = _eager(facts)
     step = facts.step
+    if step is None:
+        return _eager_without_step(facts)
     if step is None or ops < EAGER_OPS or seconds < 0.5 * step.seconds or facts.steps < 10:
         return []
     each = seconds / step.calls / ops
@@ -62,11 +64,36 @@ def eager_step(facts: Facts) -> list[Finding]:
     line = _hottest(facts)
     place = (line.file, line.line) if line else (step.file, step.line)
     made = finding(
-        facts, "eager-step", place,
+        facts,
+        "eager-step",
+        place,
         f"A step runs {ops:,.0f} eager ops of {1e6 * each:.0f} µs each: {ms(seconds / step.calls)} of its "
         f"{ms(step.seconds / step.calls)}.",
-        0.5 * seconds, symbol=step.name, ops_per_step=ops, microseconds_per_op=1e6 * each, least=0.2,
-    )  # fmt: skip
+        0.5 * seconds,
+        symbol=step.name,
+        ops_per_step=ops,
+        microseconds_per_op=1e6 * each,
+        least=0.2,
+    )
+    return [made] if made else []
+
+
+def _eager_without_step(facts: Facts) -> list[Finding]:
+    """No loop was told apart, but ops run by the thousand, and the main thread is with them."""
+    rate, line = facts.gauges.get("eager ops per second"), _hottest(facts)
+    inside = sum(c.seconds for c in facts.counted("where") if c.symbol.startswith("tensorflow|"))
+    if rate is None or line is None or rate.last < 1000 or inside < 0.6 * facts.seconds:
+        return []
+    made = finding(
+        facts,
+        "eager-step",
+        (line.file, line.line),
+        f"{rate.last:,.0f} eager ops run per second; dispatching them takes "
+        f"{100 * facts.share(inside):.0f} % of the time.",
+        0.5 * inside,
+        ops_per_second=rate.last,
+        least=0.2,
+    )
     return [made] if made else []
 
 
@@ -83,12 +110,17 @@ def _map_fn(facts: Facts) -> Finding | None:
         if owner is not None and owner.calls < 3:
             continue
         made = finding(
-            facts, "per-sample", (used.file, used.line),
+            facts,
+            "per-sample",
+            (used.file, used.line),
             f"tf.map_fn goes through the batch item by item; {owner.name if owner else 'it'} takes "
             f"{ms(seconds / max(1, owner.calls if owner else used.count))} per call.",
-            0.8 * seconds, symbol="tf.map_fn", least=0.2,
-            remedy="Write it for the whole batch, or use tf.vectorized_map.", calls=owner.calls if owner else 0,
-        )  # fmt: skip
+            0.8 * seconds,
+            symbol="tf.map_fn",
+            least=0.2,
+            remedy="Write it for the whole batch, or use tf.vectorized_map.",
+            calls=owner.calls if owner else 0,
+        )
         if made:
             return made
     return None
@@ -102,18 +134,29 @@ def _calls_per_item(facts: Facts) -> Finding | None:
         if call.calls < 100 or call.median > SHORT_CALL or call.is_step:
             continue
         traced = next((f for f in facts.traced if (f.file, f.line) == (call.file, call.line)), None)
-        place = (traced.user_file, traced.user_line) if traced and traced.user_file else (call.file, call.line)
+        place = (
+            (traced.user_file, traced.user_line) if traced and traced.user_file else (call.file, call.line)
+        )
         many = call.calls >= ITEMS_PER_STEP * steps
         ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
         if not many and not (ones and any(file == place[0] for file, _ in cut)):
             continue
-        number = f"{per_step(call.calls, steps)} calls per step" if many else f"{call.calls:,} calls with one item each"
+        number = (
+            f"{per_step(call.calls, steps)} calls per step"
+            if many
+            else f"{call.calls:,} calls with one item each"
+        )
         made = finding(
-            facts, "per-sample", place,
+            facts,
+            "per-sample",
+            place,
             f"{call.name}: {number}, {ms(call.median)} each, {call.seconds:.1f} s in all.",
-            0.8 * max(call.seconds, facts.at_line(*place)), symbol=call.name, least=0.2,
-            calls=call.calls, called_with=traced.called_with if traced else "",
-        )  # fmt: skip
+            0.8 * max(call.seconds, facts.at_line(*place)),
+            symbol=call.name,
+            least=0.2,
+            calls=call.calls,
+            called_with=traced.called_with if traced else "",
+        )
         if made:
             return made
     return None
@@ -123,7 +166,9 @@ def _indexing(facts: Facts) -> Finding | None:
     """Elements taken out of a tensor one by one by Python."""
     samples = facts.counted("eager-op-sample")
     total = sum(c.count for c in samples)
-    slices = [c for c in samples if c.symbol in ("StridedSlice", "GatherV2", "Unpack") and c.late > 0.2 and c.file]
+    slices = [
+        c for c in samples if c.symbol in ("StridedSlice", "GatherV2", "Unpack") and c.late > 0.2 and c.file
+    ]
     taken = sum(c.count for c in slices)
     step = facts.step
     if step is None or facts.training or facts.steps < 300 or taken < 0.25 * total or total < 100:
@@ -133,12 +178,16 @@ def _indexing(facts: Facts) -> Finding | None:
         return None
     worst = slices[0]
     return finding(
-        facts, "per-sample", (worst.file, worst.line),
+        facts,
+        "per-sample",
+        (worst.file, worst.line),
         f"Elements are taken out of a tensor one by one: {facts.steps:,} turns of {ms(step.median)}.",
-        0.9 * seconds, symbol=worst.symbol, least=0.2,
+        0.9 * seconds,
+        symbol=worst.symbol,
+        least=0.2,
         remedy="Use tensor operations on all elements (tf.where, tf.reduce_sum), or call .numpy() once before the loop.",
         slices_share=taken / total,
-    )  # fmt: skip
+    )
 
 
 def predict_loop(facts: Facts) -> list[Finding]:
@@ -152,13 +201,23 @@ def predict_loop(facts: Facts) -> list[Finding]:
         if call.calls < 0.3 * facts.steps and call.calls < 0.3 * facts.turns():
             continue
         name = "fit" if call.kind == "fit-call" else call.kind
-        remedy = "Use model.train_on_batch(x, y), or collect the samples and call fit once." if name == "fit" else ""
+        remedy = (
+            "Use model.train_on_batch(x, y), or collect the samples and call fit once."
+            if name == "fit"
+            else ""
+        )
         made = finding(
-            facts, "predict-loop", (call.file, call.line),
+            facts,
+            "predict-loop",
+            (call.file, call.line),
             f"model.{name} is called {call.calls} times on a small input, {ms(call.median)} each, most of it "
             "for building its dataset and iterator.",
-            0.9 * call.seconds, symbol=f"model.{name}", calls=call.calls, median_ms=1e3 * call.median, remedy=remedy,
-        )  # fmt: skip
+            0.9 * call.seconds,
+            symbol=f"model.{name}",
+            calls=call.calls,
+            median_ms=1e3 * call.median,
+            remedy=remedy,
+        )
         found += [made] if made else []
     return found
 
@@ -170,11 +229,17 @@ def python_op(facts: Facts) -> list[Finding]:
         return []
     worst = ops[0]
     made = finding(
-        facts, "python-op", (worst.file, worst.line),
+        facts,
+        "python-op",
+        (worst.file, worst.line),
         f"{worst.name} runs in the Python interpreter, {worst.calls:,} times, {ms(worst.median)} each: "
         f"{100 * facts.share(worst.seconds):.0f} % of the time.",
-        worst.seconds, symbol=worst.name, least=0.2, calls=worst.calls, names={"function": worst.name},
-    )  # fmt: skip
+        worst.seconds,
+        symbol=worst.name,
+        least=0.2,
+        calls=worst.calls,
+        names={"function": worst.name},
+    )
     return [made] if made else []
 
 
@@ -186,12 +251,17 @@ def growing_input(facts: Facts) -> list[Finding]:
     place = _growing_line(facts, step)
     level, change = step.trend.level, step.trend.slope * step.calls
     made = finding(
-        facts, "growing-input", place,
+        facts,
+        "growing-input",
+        place,
         f"A step takes {ms(max(step.trend.slope, level - change / 2))} at first and {ms(level + change / 2)} after "
         f"{step.calls:,} steps; most of the time is spent at this line, on data that grow at each step.",
-        step.excess, symbol=step.name, confidence="medium", least=0.15,
+        step.excess,
+        symbol=step.name,
+        confidence="medium",
+        least=0.15,
         percent_per_100=step.trend.percent,
-    )  # fmt: skip
+    )
     return [made] if made else []
 
 

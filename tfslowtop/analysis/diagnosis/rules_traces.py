@@ -35,20 +35,37 @@ def _worst(f: Traced) -> Blamed:
     whose shape follows from it is its consequence."""
     most = f.blames[0].count
     often = [b for b in f.blames if b.count >= 0.8 * most]
-    order = ("function-recreated", "retrace-object", "retrace-structure", "retrace-python-value", "retrace-dtype")
+    order = (
+        "function-recreated",
+        "retrace-object",
+        "retrace-structure",
+        "retrace-python-value",
+        "retrace-dtype",
+    )
     return min(often, key=lambda b: order.index(b.cause) if b.cause in order else len(order))
 
 
 def _recreated(facts: Facts, f: Traced) -> Finding | None:
     made = [c for c in facts.counted("function") if c.symbol == f.function and c.count >= 0.5 * f.avoidable]
-    place = (made[0].file, made[0].line) if made and made[0].file else (f.user_file or f.file, f.user_line or f.line)
+    place = (
+        (made[0].file, made[0].line)
+        if made and made[0].file
+        else (f.user_file or f.file, f.user_line or f.line)
+    )
     return finding(
-        facts, "function-recreated", place,
+        facts,
+        "function-recreated",
+        place,
         f"{f.function} is created again for {f.avoidable} of {f.calls} calls, so each of them traces: "
         f"{f.avoidable_seconds:.1f} s.",
-        f.avoidable_seconds, symbol=f.function, since=f.since,
-        traces=f.count, calls=f.calls, function_file=f.file, function_line=f.line,
-    )  # fmt: skip
+        f.avoidable_seconds,
+        symbol=f.function,
+        since=f.since,
+        traces=f.count,
+        calls=f.calls,
+        function_file=f.file,
+        function_line=f.line,
+    )
 
 
 def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
@@ -59,13 +76,23 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
     also = f" (also {', '.join(others[:3])})" if others else ""
     where = f" ({short(f.file)}:{f.line})" if f.file and not f.in_library else ""
     return finding(
-        facts, cause, place,
+        facts,
+        cause,
+        place,
         f"{f.function}{where} was traced {f.count} times in {f.calls} calls, {f.seconds:.1f} s: "
         f"{name}{also} {_change(blame)}.",
-        f.avoidable_seconds, symbol=f.function, since=f.since, names={"name": name, "function": f.function},
-        argument=name, traces=f.count, calls=f.calls, different_values=blame.values,
-        example=[blame.before, blame.after], function_file=f.file, function_line=f.line,
-    )  # fmt: skip
+        f.avoidable_seconds,
+        symbol=f.function,
+        since=f.since,
+        names={"name": name, "function": f.function},
+        argument=name,
+        traces=f.count,
+        calls=f.calls,
+        different_values=blame.values,
+        example=[blame.before, blame.after],
+        function_file=f.file,
+        function_line=f.line,
+    )
 
 
 def _change(blame: Blamed) -> str:
@@ -89,11 +116,16 @@ def trace_slow(facts: Facts) -> list[Finding]:
         if count.count < UNROLLED or count.seconds < SLOW_TRACE:
             continue
         made = finding(
-            facts, "trace-slow", (count.file, count.line),
+            facts,
+            "trace-slow",
+            (count.file, count.line),
             f"Tracing {name} took {count.seconds:.1f} s: this line ran {count.count:,} times in a Python loop "
             "and added its ops to the graph each time.",
-            count.seconds, symbol=name, least=0.2, ops=count.count,
-        )  # fmt: skip
+            count.seconds,
+            symbol=name,
+            least=0.2,
+            ops=count.count,
+        )
         found += [made] if made else []
     return found[:1]
 

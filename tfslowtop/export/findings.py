@@ -1,0 +1,57 @@
+"""Findings as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..analysis.diagnosis.finding import Finding
+from ..analysis.view import View
+
+
+def finding(f: Finding) -> dict[str, Any]:
+    """One entry of `findings`. Times are seconds."""
+    return {
+        "cause": f.cause,
+        "file": f.file or None,
+        "line": f.line or None,
+        "symbol": f.symbol or None,
+        "since_step": f.since_step,
+        "cost_seconds": f.cost_seconds,
+        "share": f.share,
+        "confidence": f.confidence,
+        "sentence": f.sentence,
+        "evidence": dict(f.evidence),
+        "fix": {"summary": f.fix.summary, "code": f.fix.code, "live": f.fix.live},
+        "mechanism": f.mechanism,
+        "scenario": f.scenario,
+        "symptoms": [finding(s) for s in f.symptoms],
+    }
+
+
+def told(view: View) -> list[str]:
+    """What is wrong, in two lines each; or that nothing is."""
+    lines = []
+    width = max((len(f.cause) for f in view.findings), default=0)
+    for number, f in enumerate(view.findings, 1):
+        place = f.place + (f" in {f.symbol}" if f.symbol and f.symbol not in f.place else "")
+        lines.append(
+            f"  {number}  {f.cause:{width}}  {place or 'the machine'}   {100 * f.share:.0f} % of the time"
+        )
+        lines.append(f"     {f.sentence}")
+        lines.append(f"     {f.fix.summary}")
+        lines += [f"     explains: {s.cause}  {s.place}  {s.sentence}" for s in f.symptoms[:3]]
+    if not view.findings and view.tensorflow:
+        lines.append(f"  {view.healthy}")
+    return lines
+
+
+def verdict(view: View) -> str:
+    """One sentence: the first finding, or that there is none."""
+    if not view.findings:
+        return view.healthy
+    first = view.findings[0]
+    return (
+        f"{first.cause} at {first.place}: {first.sentence}"
+        if first.place
+        else f"{first.cause}: {first.sentence}"
+    )
