@@ -338,3 +338,14 @@ def test_words() -> None:
     assert describe_leak(made("flat", 0.0)) == "flat"
     for text in (describe(down, ascii=True), describe_leak(made("falling", -2e6), ascii=True)):
         assert text.isascii()
+
+
+def test_memory_that_wanders_by_arenas_still_leaks_and_a_plateau_does_not() -> None:
+    def reading(leak: float, wander: float, seed: int) -> str:
+        rng = np.random.default_rng([7, seed])
+        x = np.cumsum(rng.integers(5, 40, 80)).astype(float)
+        return slope(x, 6e8 + leak * x + np.cumsum(rng.normal(0, wander, 80))).direction
+
+    assert sum(reading(150e3, 2e6, i) == "rising" for i in range(60)) >= 59
+    assert sum(reading(25e3, 5e5, i) == "rising" for i in range(60)) >= 56
+    assert sum(reading(0.0, 1.5e5, i) == "rising" for i in range(200)) <= 6
