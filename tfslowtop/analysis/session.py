@@ -39,7 +39,7 @@ _THINK_EVERY = _SECOND
 #: The effect of a toggle is refined for this long and then stands.
 _EFFECT_FOR = 60 * _SECOND
 #: Growth of memory that is worth a word.
-_MATTERS = float(1 << 20)
+_MATTERS = float(4 << 20)
 _KEPT_MARKS = 64
 _GAUGE_POINTS = 4096
 _MAX_OUTPUT = 200_000
