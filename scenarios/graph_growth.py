@@ -10,7 +10,7 @@ SCENARIO = Scenario(
     title="Default graph grows in the loop",
     kind="grows",
     claim="Building ops and opening a Session in every iteration makes the loop slower and slower.",
-    source="002, example 1",
+    source="002, section 1 and examples 1 and 2",
     mechanism=(
         "In graph mode each tf.constant and tf.add adds an op to the default graph, and nothing removes it. "
         "Each new result has to be run for the first time, and that first run takes longer the larger the "
