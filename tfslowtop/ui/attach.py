@@ -13,7 +13,9 @@ from ..sources.script import ScriptSource
 from ..sources.source import Source
 from .app import Options, TfslowtopApp
 from .screens.detail import DetailScreen
+from .screens.finding import FindingScreen
 from .screens.script import LeaveScreen, ScriptScreen
+from .widgets.findings import FindingList
 from .widgets.streams import StreamTable
 
 #: What belongs to scenarios only.
@@ -88,6 +90,10 @@ class AttachApp(TfslowtopApp):
 
     def on_resize(self) -> None:
         self._script.resize(max(4, self.size.height - 4), max(20, self.size.width - 2))
+
+    @on(FindingList.Opened)
+    def _open_finding(self, event: FindingList.Opened) -> None:
+        self._open(FindingScreen(event.finding, ascii=self._ascii))
 
     @on(StreamTable.Chosen)
     def _choose_step(self, event: StreamTable.Chosen) -> None:

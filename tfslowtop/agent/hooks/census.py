@@ -3,13 +3,15 @@
 A count goes through every object of the collector and holds the interpreter while it does, so one is taken
 only when memory has grown by much while the steps go by, and never more often than costs a fraction.
 
-The list of all objects has some that another thread is just making: an EagerTensor without its handle crashes
-when it is asked for its shape. So of these only types are looked at, and only tensors that lie in a container
-are asked for anything.
+The list of all objects has some that are just being made: a tuple whose owner relies on having the only
+reference, an EagerTensor without its handle. From another thread such a count crashed programs. So it is made
+on the main thread, between two bytecodes, and every reference is gone when that thread goes on; of objects
+from the list only types are looked at, and only tensors that lie in a container are asked for anything.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import linecache
 import os
@@ -20,7 +22,7 @@ from collections import Counter, deque
 from types import ModuleType
 from typing import Any
 
-from ..kit import Kit
+from ..kit import REMOVED, Kit
 from ..loops import Loop
 from .hook import Hook
 
@@ -33,6 +35,10 @@ _SHARE = 0.02
 _MOST = 12
 _LARGE = 30
 _NEWEST = 210
+_PATIENCE = 5_000_000_000
+#: A call that is pending is made later, whatever has become of the hook.
+_KEPT: list[Any] = []
+_CALLBACK: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p) if hasattr(ctypes, "pythonapi") else None
 _GROWS = r"\.(?:append|extend|appendleft|insert|add|setdefault|update)\s*\(|\s*\+=|\s*\[[^\]]*\]\s*="
 
 
@@ -43,6 +49,8 @@ class CensusHook(Hook):
         super().__init__(kit)
         self._next = self._rss = self._counts = 0
         self._types: Counter[type] = Counter()
+        self._call: Any = _CALLBACK(self._called) if _CALLBACK is not None else None
+        _KEPT.append(self._call)
         self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
     def tick(self, now: int) -> None:
@@ -56,11 +64,22 @@ class CensusHook(Hook):
             return
         self._rss = rss
         self._counts += 1
-        start = time.perf_counter_ns()
-        self._count(now)
-        took = time.perf_counter_ns() - start
-        # The second count is what the first is for: it may come sooner.
-        self._next = now + int(took / (_SHARE if self._counts > 3 else 5 * _SHARE))
+        self._next = now + _PATIENCE  # until it has been made
+        if self._call is not None:
+            ctypes.pythonapi.Py_AddPendingCall(self._call, None)
+
+    def _called(self, _: object) -> int:
+        """On the main thread, between two of its bytecodes."""
+        try:
+            if self.kit.quiet[0] < REMOVED:
+                start = time.perf_counter_ns()
+                self._count(start)
+                took = time.perf_counter_ns() - start
+                # The second count is what the first is for: it may come sooner.
+                self._next = start + int(took / (_SHARE if self._counts > 3 else 5 * _SHARE))
+        except Exception as error:
+            self.kit.oops(error)
+        return 0
 
     def _resident(self) -> int:
         try:
@@ -139,12 +158,12 @@ def _innermost(hits: list[Any], loops: list[Loop]) -> Any:
     return min(after or hits, key=lambda h: min((abs(h[0] - loop.line) for loop in loops), default=0))
 
 
-def _bytes_in(container: Any, kind: type, count: int) -> int:
+def _bytes_in(container: Any, kind: Any, count: int) -> int:
     """What `count` tensors hold, if all are like some that the container has, at whatever depth."""
     total = seen = 0
     todo: list[Any] = list(container.values() if isinstance(container, dict) else container)[:200]
     while todo and seen < 200:
-        item: Any = todo.pop()
+        item = todo.pop()
         if type(item) is kind:
             total += item.dtype.size * (item.shape.num_elements() or 0)
             seen += 1

@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from ...analysis.view import View
 from ...catalogue import Entry
+from ..widgets.findings import FindingList
 from ..widgets.streams import StreamTable
 from .main import MainScreen
 
@@ -22,6 +23,7 @@ class ScriptScreen(MainScreen):
 
     def __init__(self, *, ascii: bool) -> None:
         super().__init__((), ascii=ascii)
+        self.findings = FindingList(ascii=ascii)
         self.table = StreamTable(ascii=ascii)
 
     def wants(self, name: str) -> bool:
@@ -31,6 +33,7 @@ class ScriptScreen(MainScreen):
         yield from ()
 
     def compose_below(self) -> ComposeResult:
+        yield self.findings
         yield self.table
 
     def settle_focus(self) -> None:
@@ -50,7 +53,10 @@ class ScriptScreen(MainScreen):
 
     def show_rest(self, view: View, entry: Entry, wanted: tuple[str, ...]) -> None:
         self.table.show(view.streams)
-        lines = list(view.retraced) or [_about_the_step(view)]
+        self.findings.show(view.findings)
+        lines = [_about_the_step(view)]
+        if not view.findings and view.healthy and view.iterations:
+            lines.insert(0, view.healthy)
         self.card.say("\n".join([*lines, *view.notes[-2:]]))
 
 

@@ -1,0 +1,123 @@
+"""One finding in full: the evidence, the user's own lines, how it comes about, and what to write instead."""
+
+from __future__ import annotations
+
+import linecache
+import time
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from ...analysis.diagnosis.finding import Finding
+from ...analysis.view import View
+from ...catalogue import Entry
+from ..format import plain_text, quantity
+from ..widgets.chart import Chart
+from ..widgets.curve import Mode
+from ..widgets.panel import title
+from .detail import show_curve
+from .live import LiveScreen, Page
+
+#: Lines of the user's code that are shown before and after the one that is meant.
+_AROUND = 5
+#: The curve that is the evidence; else it is the step's.
+_CURVES = {
+    "graph-growth": "graph ops",
+    "session-leak": "open sessions",
+    "tensor-leak": "rss",
+    "python-leak": "rss",
+    "retrace-python-value": "retraces",
+    "retrace-shape": "retraces",
+    "retrace-dtype": "retraces",
+    "retrace-structure": "retraces",
+    "retrace-object": "retraces",
+    "function-recreated": "retraces",
+}
+
+
+class FindingScreen(LiveScreen):
+    AUTO_FOCUS = "#finding-page"
+
+    def __init__(self, finding: Finding, *, ascii: bool = False) -> None:
+        super().__init__(ascii=ascii)
+        self._finding = finding
+        mode: Mode = "ascii" if ascii else "block"
+        self._chart = Chart(mode=mode, outliers=2, formatter=self._formatted, id="finding-chart")
+        self._caption = Static(classes="part", markup=False)
+        self._unit = "s"
+        self._evidence = Static(classes="part", markup=False)
+        self._code = Static(classes="part code", markup=False)
+        self._remedy = Static(classes="part", markup=False)
+
+    def parts(self) -> ComposeResult:
+        with Page(id="finding-page"):
+            yield self._evidence
+            yield self._code
+            yield self._remedy
+            yield self._caption
+            yield self._chart
+
+    def _formatted(self, value: float) -> str:
+        return self.spell(quantity(value, self._unit)) if value else "0"
+
+    @property
+    def columns(self) -> int:
+        return self._chart.columns
+
+    def show_view(self, view: View, entry: Entry, words: str) -> None:
+        """The same finding as it stands by now; the last one, if it has gone."""
+        again = [f for f in view.findings if f.key == self._finding.key]
+        self._finding = again[0] if again else self._finding
+        f = self._finding
+        self.headline(self.spell(f.headline), words)
+        self.say(self._evidence, self._text(evidence(f)))
+        self.say(self._code, self._text(source(f)))
+        self.say(self._remedy, self._text(remedy(f)))
+        panel = view.panel(_CURVES.get(f.cause, "latency")) or view.panel("latency")
+        if panel is not None:
+            self._unit = panel.unit
+            self.say(self._caption, Text(self.spell(title(panel.name)), "bold"))
+            show_curve(self._chart, panel, (), None, time.monotonic())
+
+    def _text(self, text: Text) -> Text:
+        return plain_text(text) if self.ascii else text
+
+
+def evidence(f: Finding) -> Text:
+    text = Text()
+    text.append(f"{f.sentence}\n", "bold")
+    text.append(
+        f"{f.cost_seconds:.1f} s so far, {100 * f.share:.0f} % of the time, since step {f.since_step:,}; "
+        f"confidence {f.confidence}.\n"
+    )
+    for symptom in f.symptoms:
+        text.append(f"It explains {symptom.cause}: {symptom.sentence}\n")
+    return text
+
+
+def source(f: Finding) -> Text:
+    """The lines around the culprit, which is marked."""
+    text = Text()
+    lines = linecache.getlines(f.file) if f.file else []
+    if not lines or not 0 < f.line <= len(lines):
+        return text
+    text.append(f"{f.file}\n", "italic")
+    for number in range(max(1, f.line - _AROUND), min(len(lines), f.line + _AROUND) + 1):
+        here = number == f.line
+        row = f"{'>' if here else ' '} {number:5}  {lines[number - 1].rstrip()}\n"
+        text.append(row, "bold reverse" if here else "")
+    return text
+
+
+def remedy(f: Finding) -> Text:
+    text = Text()
+    text.append("Why   ", "bold")
+    text.append(f"{f.mechanism}\n")
+    text.append("Mend  ", "bold")
+    text.append(f"{f.fix.summary}\n\n")
+    for line in f.fix.code.splitlines():
+        text.append(f"    {line}\n", "italic" if line.startswith("# ") else "")
+    if f.scenario:
+        text.append(f"\nSee it happen: tfslowtop {f.scenario}\n")
+    return text

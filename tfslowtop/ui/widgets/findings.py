@@ -1,0 +1,67 @@
+"""What is wrong with a script, the dearest first: cause, line, share, and one sentence each."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.binding import Binding
+from textual.message import Message
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from ...analysis.diagnosis.finding import Finding
+from ..format import plain_text
+
+#: Findings that have a row; who has more mends these first.
+_MOST = 9
+
+
+class FindingList(OptionList):
+    BINDINGS = [
+        Binding("j", "cursor_down", "Down", show=False),
+        Binding("k", "cursor_up", "Up", show=False),
+    ]
+
+    class Opened(Message):
+        """Evidence, code and remedy of this one are wanted."""
+
+        def __init__(self, finding: Finding) -> None:
+            super().__init__()
+            self.finding = finding
+
+    def __init__(self, *, ascii: bool = False) -> None:
+        super().__init__(id="finding-list", markup=False)
+        self._ascii = ascii
+        self._findings: tuple[Finding, ...] = ()
+        self._rows: list[str] = []
+
+    def show(self, findings: tuple[Finding, ...]) -> None:
+        self._findings = findings[:_MOST]
+        self.display = bool(findings)
+        width = self.size.width or 80
+        rows = [self._row(n, f, width) for n, f in enumerate(self._findings, 1)]
+        texts = [row.plain for row in rows]
+        if len(rows) != len(self._rows):
+            index = self.highlighted
+            self.clear_options()
+            self.add_options([Option(row) for row in rows])
+            self.highlighted = min(index or 0, len(rows) - 1) if rows else None
+        else:
+            for n, row in enumerate(rows):
+                if row.plain != self._rows[n]:
+                    self.replace_option_prompt_at_index(n, row)
+        self._rows = texts
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if event.option_index < len(self._findings):
+            self.post_message(self.Opened(self._findings[event.option_index]))
+
+    def _row(self, number: int, f: Finding, width: int) -> Text:
+        where = f.place + (f" in {f.symbol}" if f.place and f.symbol else "")
+        share = f"{100 * f.share:.0f} % of the time"
+        head = f"{number}  {f.cause}  {where or 'the machine'}"
+        room = max(20, width - len(share) - 4)
+        text = Text(overflow="ellipsis")
+        text.append(f"{head[:room]:{room}}  {share}\n", "bold")
+        text.append(f"   {f.sentence}")
+        return plain_text(text) if self._ascii else text
