@@ -20,6 +20,7 @@ WORTH_A_CURVE = frozenset({"graph ops", "open sessions"})
 
 class ScriptScreen(MainScreen):
     AUTO_FOCUS = "#stream-list"
+    BINDINGS = [Binding("d", "findings", "Findings", tooltip="To what is wrong; enter opens it")]
 
     def __init__(self, *, ascii: bool) -> None:
         super().__init__((), ascii=ascii)
@@ -35,6 +36,10 @@ class ScriptScreen(MainScreen):
     def compose_below(self) -> ComposeResult:
         yield self.findings
         yield self.table
+
+    def action_findings(self) -> None:
+        if self.findings.display:
+            self.findings.focus()
 
     def settle_focus(self) -> None:
         if self.focused is None:

@@ -1,0 +1,61 @@
+"""`tfslowtop check`: real scripts, and the exit codes that CI goes by."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def check(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tfslowtop.cli", "check", *arguments]
+    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.tensorflow
+def test_a_limit_that_is_exceeded_is_exit_code_1(tmp_path):
+    done = check(
+        "--max-retraces", "3", "--json", "out.json", str(CORPUS / "linear_schedule.py"), cwd=tmp_path
+    )
+    assert done.returncode == 1, done.stderr
+    assert "train_step was retraced 59 times; 3 are allowed." in done.stderr
+    (first, *_) = json.loads((tmp_path / "out.json").read_text())["findings"]
+    assert (first["cause"], first["line"], first["symbol"]) == ("retrace-python-value", 24, "train_step")
+    assert {"file", "since_step", "cost_seconds", "share", "confidence", "evidence"} <= set(first)
+    assert {"summary", "code", "live"} == set(first["fix"])
+
+
+@pytest.mark.tensorflow
+def test_a_healthy_script_passes_and_is_told_so(tmp_path):
+    done = check(str(CORPUS / "custom_loop.py"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Nothing wrong found: the step" in done.stderr and "check: passed" in done.stderr
+
+
+def test_a_script_that_fails_by_itself_is_told_apart(tmp_path):
+    (tmp_path / "broken.py").write_text("import sys\nsys.exit(7)\n")
+    done = check("broken.py", cwd=tmp_path)
+    assert done.returncode == 3 and "failed with exit code 7" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Nothing to run"),
+        (["nowhere.py"], "nowhere.py"),
+        (["--fail-on", "sunspots", "x.py"], "no such cause"),
+        (["--max-slope", "fast", "x.py"], "percent per 100 steps"),
+        (["--max-leak", "1 ton", "x.py"], "bytes per 100 steps"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(tmp_path, arguments, message):
+    done = check(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr

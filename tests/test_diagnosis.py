@@ -1,0 +1,319 @@
+"""The rules, one by one: what they say, and where they are silent. Facts are written by hand here; the corpus
+has them from real runs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tfslowtop.analysis.diagnosis.diagnose import RULES, diagnose, healthy
+from tfslowtop.analysis.diagnosis.facts import Blamed, Call, Count, Facts, Grows, Traced
+from tfslowtop.analysis.diagnosis.finding import Finding
+from tfslowtop.analysis.diagnosis.texts import TEXTS
+from tfslowtop.analysis.trend import Trend
+from tfslowtop.catalogue import all_entries
+from tfslowtop.cli_check import _bytes, _percent
+
+FLAT = Trend("flat", 0.0, -1e-9, 1e-9, 0.02, 100, "")
+RISING = Trend("rising", 1e-4, 0.5e-4, 2e-4, 0.02, 100, "")
+STEP_WHY = "the smallest loop that computes a gradient and updates the model"
+
+
+def call(kind: str, calls: int, seconds: float, *, line: int = 10, step: bool = False, **more) -> Call:
+    values = {
+        "id": line,
+        "name": kind,
+        "kind": kind,
+        "file": "/u/train.py",
+        "line": line,
+        "calls": calls,
+        "seconds": seconds,
+        "median": seconds / max(1, calls),
+        "cpu": math.nan,
+        "trend": FLAT,
+        "is_step": step,
+        "first_at": 1,
+        "excess": 0.0,
+    }
+    return Call(**{**values, **more})
+
+
+def count(what: str, count: int, *, symbol: str = "", line: int = 12, seconds: float = 0.0, **more) -> Count:
+    values = {
+        "what": what,
+        "symbol": symbol,
+        "file": "/u/train.py",
+        "line": line,
+        "count": count,
+        "seconds": seconds,
+        "size": 0,
+        "late": 0.5,
+        "since": 1,
+    }
+    return Count(**{**values, **more})
+
+
+def traced(
+    cause: str, times: int, seconds: float, *, calls: int = 100, late: int | None = None, **more
+) -> Traced:
+    values = {
+        "function": "train_step",
+        "file": "/u/train.py",
+        "line": 5,
+        "user_file": "/u/train.py",
+        "user_line": 20,
+        "count": times + 1,
+        "nested": 0,
+        "calls": calls,
+        "seconds": seconds,
+        "avoidable": times,
+        "avoidable_seconds": seconds,
+        "late": times // 2 if late is None else late,
+        "since": 2,
+        "longest": 0.1,
+        "jit": False,
+        "instances": 0,
+        "called_with": "",
+        "blames": (Blamed("lr", cause, times, times, "float 0.1", "float 0.09"),),
+    }
+    return Traced(**{**values, **more})
+
+
+def facts(*parts: object, seconds: float = 10.0, steps: int = 100, trend: Trend = FLAT, **more) -> Facts:
+    step = call("loop", steps, 0.9 * seconds, line=19, step=True, trend=trend)
+    calls = [p for p in parts if isinstance(p, Call)]
+    return Facts(
+        seconds=seconds,
+        steps=steps,
+        step=step,
+        step_why=STEP_WHY,
+        calls=(step, *calls),
+        counts=tuple(p for p in parts if isinstance(p, Count)),
+        traced=tuple(p for p in parts if isinstance(p, Traced)),
+        **more,
+    )
+
+
+def first(*parts: object, **more) -> Finding:
+    found = diagnose(facts(*parts, **more))
+    assert found, "nothing was found"
+    return found[0]
+
+
+def rss(per_step: float, steps: int = 1000) -> dict[str, Grows]:
+    trend = Trend("rising", per_step, 0.9 * per_step, 1.1 * per_step, 5e8, 100, "")
+    return {"rss": Grows(5e8, 5e8 + per_step * steps, 5e8 + per_step * steps, trend)}
+
+
+@pytest.mark.parametrize("cause", [c for c in TEXTS if c.startswith("retrace-")])
+def test_a_function_that_is_traced_again_and_again(cause):
+    found = first(traced(cause, 90, 6.0))
+    assert (found.cause, found.line, found.symbol) == (cause, 20, "train_step")
+    assert "91 times in 100 calls" in found.sentence and found.fix.summary
+    assert found.cost_seconds == 6.0 and found.share == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    "innocent",
+    [
+        traced("retrace-shape", 3, 3.0),  # train and eval, the last smaller batch of each
+        traced("retrace-shape", 8, 3.0, calls=1000, late=0),  # buckets: all were seen early
+        traced("retrace-python-value", 50, 0.1),  # costs next to nothing
+        traced("retrace-shape", 40, 0.0, nested=41, avoidable=0),  # inside another function's trace
+    ],
+)
+def test_traces_that_are_as_they_should_be(innocent):
+    assert diagnose(facts(innocent)) == ()
+
+
+def test_jit_that_meets_new_shapes_compiles_again():
+    assert first(traced("retrace-shape", 20, 3.0, jit=True)).cause == "xla-recompile"
+
+
+def test_a_function_made_in_the_loop_is_named_where_it_is_made():
+    found = first(traced("function-recreated", 99, 5.0), count("function", 100, symbol="train_step", line=14))
+    assert (found.cause, found.line) == ("function-recreated", 14)
+
+
+def test_a_graph_that_grows_explains_the_memory_and_the_rise():
+    gauges = {"graph ops": Grows(100, 900, 900, RISING), **rss(1e6)}
+    found = diagnose(
+        facts(call("session-run", 100, 8.0), count("graph-op", 800, line=31), trend=RISING, gauges=gauges)
+    )
+    assert [f.cause for f in found] == ["graph-growth"]
+    assert found[0].line == 31 and "+8 ops per step" in found[0].sentence
+    assert {s.cause for s in found[0].symptoms} >= {"python-leak"}
+
+
+def test_a_saver_made_late_is_no_growth():
+    assert diagnose(facts(call("session-run", 100, 8.0), count("graph-op", 40, line=31, late=0.5))) == ()
+
+
+@pytest.mark.parametrize(("still_open", "cause"), [(0, "session-per-step"), (95, "session-leak")])
+def test_sessions_opened_at_every_step(still_open, cause):
+    gauges = {"open sessions": Grows(0, still_open, still_open, None)}
+    found = first(call("session-run", 100, 8.0), count("session", 100, line=29), gauges=gauges)
+    assert (found.cause, found.line) == (cause, 29)
+
+
+@pytest.mark.parametrize(
+    ("what", "cause"),
+    [
+        ("model", "model-recreated"),
+        ("compile", "model-recreated"),
+        ("load", "model-recreated"),
+        ("optimizer", "optimizer-recreated"),
+        ("variable", "variable-recreated"),
+        ("dataset", "dataset-recreated"),
+        ("iterator", "dataset-recreated"),
+    ],
+)
+def test_what_is_built_again_at_every_step(what, cause):
+    assert first(count(what, 100, line=15, seconds=4.0)).cause == cause
+
+
+@pytest.mark.parametrize("what", ["model", "compile", "dataset", "iterator"])
+def test_a_few_of_them_are_how_it_is_meant(what):
+    assert diagnose(facts(count(what, 5, seconds=4.0))) == ()
+
+
+def test_an_optimizer_brings_its_variables():
+    found = diagnose(
+        facts(count("optimizer", 100, seconds=1.0), count("variable", 1200, line=13, seconds=2.0))
+    )
+    assert [f.cause for f in found] == ["optimizer-recreated"]
+    assert [s.cause for s in found[0].symptoms] == ["variable-recreated"]
+
+
+def test_predict_on_little_in_a_loop_and_on_much():
+    assert first(call("predict", 100, 8.0, line=9)).cause == "predict-loop"
+    assert diagnose(facts(call("predict", 10, 9.0, line=9))) == ()
+
+
+def test_fit_that_is_called_per_epoch_is_as_it_should_be():
+    assert diagnose(facts(call("fit-call", 12, 2.0, line=9), call("fit", 480, 1.8, line=9))) == ()
+
+
+def test_eager_ops_are_told_apart_from_computing():
+    gauges = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
+    found = first(count("eager-op-sample", 300, symbol="Mul", line=22), gauges=gauges)
+    assert (found.cause, found.line) == ("eager-step", 22)
+    few = {"eager ops per second": Grows(0, 100, 100, Trend("flat", 0, 0, 0, 100.0, 50, ""))}
+    assert diagnose(facts(gauges=few)) == ()
+
+
+def test_python_in_the_step_and_in_the_pipeline():
+    assert first(call("python-op", 100, 6.0, line=3)).cause == "python-op"
+    waiting = [call("data-wait", 100, 6.0, line=19), call("data-python-op", 3000, 6.0, line=3)]
+    found = first(*waiting)
+    assert (found.cause, found.line) == ("input-bound", 3)
+    assert diagnose(facts(call("data-wait", 100, 0.5), call("data-python-op", 3000, 6.0))) == ()
+
+
+def test_a_callback_that_takes_the_time():
+    found = first(
+        call("fit-call", 1, 9.0), count("callback", 100, symbol="Log.on_train_batch_end", seconds=5.0)
+    )
+    assert found.cause == "callback-heavy" and "Log.on_train_batch_end" in found.sentence
+
+
+def test_copies_count_when_they_are_large():
+    assert first(count("host-copy", 100, seconds=3.0, size=900_000_000)).cause == "host-copy"
+    assert diagnose(facts(count("host-copy", 100, seconds=3.0, size=90_000))) == ()
+    assert diagnose(facts(count("host-sync", 100, seconds=3.0, size=400))) == ()  # looking at a loss
+
+
+def test_leaks_and_who_holds_them():
+    gauges = {
+        **rss(1e5),
+        "live tensors": Grows(300, 1300, 1300, None),
+        "live tensor bytes": Grows(1e8, 1e8, 1e8, None),
+    }
+    found = first(count("kept-tensor", 1300, symbol="history|list", line=33), steps=1000, gauges=gauges)
+    assert (found.cause, found.line, found.symbol) == ("tensor-leak", 33, "history")
+    found = first(count("kept-object", 500, symbol="log|dict", line=34), steps=1000, gauges=rss(1e5))
+    assert (found.cause, found.line) == ("python-leak", 34)
+    assert diagnose(facts(steps=1000, gauges=rss(5e3))) == ()
+
+
+def test_the_collector():
+    pauses = {"gc pause seconds": Grows(0, 3, 3, None)}
+    assert first(call("gc", 100, 3.0, file="", line=0), gauges=pauses).cause == "gc-pause"
+    assert diagnose(facts(call("gc", 100, 0.3, file="", line=0), gauges=pauses)) == ()
+
+
+def test_a_rise_that_nothing_else_explains():
+    slow = call("loop", 100, 9.0, line=19, step=True, trend=RISING, excess=5.0)
+    base = facts(count("where", 50, symbol="user|", line=23, seconds=5.0))
+    found = diagnose(
+        Facts(**{**{n: getattr(base, n) for n in base.__slots__}, "step": slow, "calls": (slow,)})
+    )
+    assert (found[0].cause, found[0].line) == ("growing-input", 23)
+
+
+MACHINE = {
+    "cpu-throttled": (
+        {"cgroup.cpu.throttled": (60.0, 30.0), "cgroup.cpu.waited": (0.8, 30.0)},
+        {"cgroup.cpu.quota": 1.0},
+    ),
+    "cpu-contention": ({"cpu.wait": (70.0, 30.0), "machine.others": (300.0, 30.0)}, {"machine.cpus": 4.0}),
+    "memory-pressure": ({"faults.major": (400.0, 30.0)}, {"swap": 2e9}),
+    "gpu-throttled": (
+        {"gpu.0.clock": (900.0, 30.0), "gpu.0.utilisation": (90.0, 30.0)},
+        {"gpu.0.clock.max": 1900.0, "gpu.0.throttle": 0x20, "gpu.0.temperature": 91.0},
+    ),
+    "gpu-contention": (
+        {"gpu.0.utilisation.others": (50.0, 30.0), "gpu.0.utilisation": (95.0, 30.0)},
+        {"gpu.0.memory": 1e9},
+    ),
+    "gpu-memory-full": ({}, {"gpu.0.memory": 15.9e9, "gpu.0.memory.total": 16e9, "gpu.0.memory.others": 8e9}),
+}
+
+
+@pytest.mark.parametrize("cause", MACHINE)
+def test_the_machine(cause):
+    means, readings = MACHINE[cause]
+    assert [f.cause for f in diagnose(facts(means=means, readings=readings))] == [cause]
+
+
+def test_a_short_visit_of_a_neighbour_is_no_finding_and_the_code_comes_first():
+    means, readings = MACHINE["cpu-contention"]
+    assert diagnose(facts(means={n: (v, 3.0) for n, (v, _) in means.items()}, readings=readings)) == ()
+    found = diagnose(facts(traced("retrace-shape", 90, 2.0), means=means, readings=readings))
+    assert [f.cause for f in found] == ["retrace-shape", "cpu-contention"]
+
+
+def test_nothing_wrong_is_said_plainly():
+    calm = facts(
+        count("where", 80, symbol="tensorflow|_call", seconds=9.6),
+        count("where", 4, symbol="user|", seconds=0.4),
+    )
+    assert diagnose(calm) == ()
+    assert healthy(calm) == "Nothing wrong found: the step is steady at 90 ms, 96 % inside TensorFlow."
+
+
+def test_nothing_known_is_nothing_found():
+    assert diagnose(Facts(0.0, 0, None, "", (), (), ())) == ()
+
+
+def test_every_cause_of_the_table_has_its_words_and_a_scenario_that_exists():
+    ids = {entry.id for entry in all_entries()}
+    for cause, text in TEXTS.items():
+        assert text.remedy.endswith(".") and text.mechanism.endswith("."), cause
+        assert " may " not in text.remedy + text.mechanism
+        assert text.scenario is None or text.scenario in ids, cause
+    assert len(TEXTS) == 33 and len(RULES) > 15
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1MB", 1e6), ("512 kB", 512e3), ("3", 3.0), ("2MiB", 2 * 1024**2)]
+)
+def test_sizes(text, value):
+    assert _bytes(text) == value
+
+
+def test_percent():
+    assert _percent("5%") == _percent("5") == 5.0
+    with pytest.raises(ValueError, match="--max-slope x"):
+        _percent("x")

@@ -1,0 +1,41 @@
+"""Scripts as users write them, run for real: the first finding names cause and line, healthy ones have none.
+
+A part of the corpus, one script per kind of evidence; `python tests/corpus_run.py` runs all of it.
+"""
+
+from __future__ import annotations
+
+import corpus_run
+import pytest
+
+pytestmark = pytest.mark.tensorflow
+
+CHOSEN = (
+    "linear_schedule", "segment_scores", "particle_filter", "kalman", "calibrate", "ocr_service", "ensemble_scores",
+    "meta_step", "window_sum", "cartpole_scores", "blur_features", "tabular_stream", "augment_images",
+    "checkpoint_often", "tidy_memory", "rowwise_norm", "counter_state", "unrolled_ode",
+    "custom_loop", "v1_train", "buckets", "inference", "prefetched", "small_eager", "grid_search",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, corpus_run.Result]:
+    done = corpus_run.run(corpus_run.cases(*CHOSEN))
+    print("\n" + corpus_run.table(done))
+    return {r.case.script.removesuffix(".py"): r for r in done}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_the_first_finding(results, name):
+    result = results[name]
+    assert result.error == ""
+    assert result.right, f"{result.causes} at `{result.line}`: {result.text}"
+
+
+def test_the_corpus_is_as_large_as_it_should_be():
+    every = corpus_run.cases()
+    slow = [c for c in every if c.cause]
+    assert len(slow) >= 30 and len(every) - len(slow) >= 10
+    for case in every:
+        text = (corpus_run.CORPUS / case.script).read_text()
+        assert all(any(piece in line for line in text.splitlines()) for piece in case.lines), case.script
