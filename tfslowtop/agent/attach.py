@@ -17,6 +17,7 @@ from .agent import Agent
 from .channel import Channel
 from .choose import ENOUGH, choose, matches
 from .events import About, ChooseStep, Command, Detach, Note, Phase, Step, Stream
+from .hooks.allocator import AllocatorHook
 from .hooks.census import CensusHook
 from .hooks.collector import CollectorHook
 from .hooks.counted import CountedHook
@@ -56,6 +57,7 @@ HOOKS: tuple[type[Hook], ...] = (
     WhereHook,
     CountedHook,
     CensusHook,
+    AllocatorHook,
 )
 
 #: Seconds between two batches: rarer than a scenario's, because the program is not ours to slow down.

@@ -4,9 +4,9 @@ A count goes through every object of the collector and holds the interpreter whi
 only when memory has grown by much while the steps go by, and never more often than costs a fraction.
 
 The list of all objects has some that are just being made: a tuple whose owner relies on having the only
-reference, an EagerTensor without its handle. From another thread such a count crashed programs. So it is made
-on the main thread, between two bytecodes, and every reference is gone when that thread goes on; of objects
-from the list only types are looked at, and only tensors that lie in a container are asked for anything.
+reference, an EagerTensor without its handle. From another thread such a count crashed programs, and so did
+`gc.get_referrers` from any. So it is made on the main thread, between two bytecodes, every reference is gone
+when that thread goes on, and only containers that were there at the count before are looked into.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _GROWTH = 12 << 20
 _SHARE = 0.02
 _MOST = 12
 _LARGE = 30
-_NEWEST = 210
+_LOOKED_AT = 8
+_CONTAINERS = (list, dict, set, deque)
 _PATIENCE = 5_000_000_000
 #: A call that is pending is made later, whatever has become of the hook.
 _KEPT: list[Any] = []
@@ -49,6 +50,7 @@ class CensusHook(Hook):
         super().__init__(kit)
         self._next = self._rss = self._counts = 0
         self._types: Counter[type] = Counter()
+        self._sizes: dict[int, int] = {}
         self._call: Any = _CALLBACK(self._called) if _CALLBACK is not None else None
         _KEPT.append(self._call)
         self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -92,42 +94,31 @@ class CensusHook(Hook):
         eager: Any = getattr(sys.modules.get("tensorflow.python.framework.ops"), "EagerTensor", None)
         objects = gc.get_objects()
         types = Counter(map(type, objects))
-        newest = [o for o in objects if type(o) is eager][-_NEWEST::7] if eager is not None else []
+        sizes = {id(o): len(o) for o in objects if type(o) in _CONTAINERS and len(o) >= _LARGE}
+        # What was there at the last count and has grown is whole and lives on: it can be looked into.
+        before = self._sizes
+        grown = {i: n - before[i] for i, n in sizes.items() if n - before.get(i, n) >= _LARGE}
+        most = sorted(grown, key=lambda i: -grown[i])[:_LOOKED_AT]
+        found = {id(o): o for o in objects if id(o) in most and type(o) in _CONTAINERS}
         del objects
         count = types[eager] if eager is not None else 0
         self.kit.gauge("live tensors", now, count)
         self.kit.gauge("live objects", now, sum(types.values()))
-        if self._types:
-            grown = (types - self._types).most_common(1)
-            if newest and count - self._types[eager] >= _LARGE:
-                self._tell(newest, count)
-            elif grown and grown[0][1] >= _LARGE:
-                self._tell_large("kept-object", grown[0][0].__name__, grown[0][1])
-            else:
-                self._tell_large("kept-object", "", 1)
-        self._types = types
-
-    def _tell(self, kept: list[Any], count: int) -> None:
-        """The container that holds them, from the inside outwards."""
-        held = kept
-        for _ in range(4):
-            holders = [h for h in gc.get_referrers(*held) if h is not held and h is not kept]
-            large = [h for h in holders if type(h) in (list, dict, set, deque) and len(h) >= _LARGE]
-            large = [h for h in large if not (type(h) is dict and "__builtins__" in h)]
-            if large:
-                best = max(large, key=len)
-                held = holders = []
-                size = _bytes_in(best, type(kept[0]), count)
-                self.kit.gauge("live tensor bytes", time.perf_counter_ns(), size)
-                self._place("kept-tensor", _name_of(best, large), type(best).__name__, count)
-                return
-            held = [h for h in holders if type(h) in (list, tuple, dict, set)][:8]
-            if not held:
-                break
-        self._place("kept-tensor", "", "", count)
-
-    def _tell_large(self, what: str, kind: str, count: int) -> None:
-        self._place(what, "", kind, count)
+        holders = [(o, _newest(o, eager)) for o in (found[i] for i in most if i in found)]
+        tensors = [(o, tensor) for o, tensor in holders if tensor is not None]
+        if before and tensors and count - self._types[eager] >= _LARGE:
+            size = max(t.dtype.size * (t.shape.num_elements() or 0) for _, t in tensors) * len(tensors[0][0])
+            self.kit.gauge("live tensor bytes", now, size)
+            largest = max(tensors, key=lambda pair: pair[1].dtype.size * (pair[1].shape.num_elements() or 0))[
+                0
+            ]
+            self._place("kept-tensor", _name_of(largest), type(largest).__name__, count)
+        elif before:
+            own = [(o, _name_of(o)) for o, _ in holders]
+            named = [(o, name) for o, name in own if name] or own[:1]
+            for o, name in named[:1]:
+                self._place("kept-object", name, type(o).__name__, len(o))
+        self._types, self._sizes = types, sizes
 
     def _place(self, what: str, name: str, kind: str, count: int) -> None:
         """The line that makes it grow: by its name, in the loop that goes round."""
@@ -158,34 +149,31 @@ def _innermost(hits: list[Any], loops: list[Loop]) -> Any:
     return min(after or hits, key=lambda h: min((abs(h[0] - loop.line) for loop in loops), default=0))
 
 
-def _bytes_in(container: Any, kind: Any, count: int) -> int:
-    """What `count` tensors hold, if all are like some that the container has, at whatever depth."""
-    total = seen = 0
-    todo: list[Any] = list(container.values() if isinstance(container, dict) else container)[:200]
-    while todo and seen < 200:
-        item = todo.pop()
-        if type(item) is kind:
-            total += item.dtype.size * (item.shape.num_elements() or 0)
-            seen += 1
-        elif type(item) in (list, tuple, set):
-            todo += list(item)[:20]
-        elif type(item) is dict:
-            todo += list(item.values())[:20]
-    return total * count // seen if seen else 0
+def _newest(container: Any, kind: Any, depth: int = 0) -> Any:
+    """The tensor that was put in last, or that lies in what was put in last."""
+    if type(container) is dict:
+        item = next(reversed(container.values()), None)
+    elif type(container) in (list, tuple, deque):
+        item = container[-1] if container else None
+    else:
+        item = next(iter(container), None) if type(container) is set else None
+    if kind is not None and type(item) is kind:
+        return item
+    return _newest(item, kind, depth + 1) if depth < 3 and type(item) in (*_CONTAINERS, tuple) else None
 
 
-def _name_of(container: Any, ours: list[Any]) -> str:
-    """What the program calls it: a global, or an attribute of an object."""
-    for holder in gc.get_referrers(container):
-        if holder is ours:
+def _name_of(container: Any) -> str:
+    """What the program calls it: a global, an attribute of a global, or an entry of either."""
+    module = sys.modules.get("__main__")
+    for name, value in list(vars(module).items()) if module is not None else ():
+        if value is container:
+            return name
+        inside = value if type(value) is dict else getattr(value, "__dict__", None)
+        if type(inside) is not dict or isinstance(value, (type, ModuleType)) or callable(value):
             continue
-        if type(holder) is dict:
-            names = [k for k, v in list(holder.items()) if v is container and isinstance(k, str)]
-            if names:
-                return names[0]
-        elif type(type(holder)) is type and type(holder) not in (list, tuple, set):
-            values = getattr(holder, "__dict__", None)
-            names = [k for k, v in values.items() if v is container] if type(values) is dict else []
-            if names:
-                return f"{type(holder).__name__}.{names[0]}"
+        for key, part in list(inside.items()):
+            if part is container:
+                return f"{name}.{key}"
+            if type(part) is dict and any(entry is container for entry in list(part.values())):
+                return f"{name}.{key}"
     return ""

@@ -1,0 +1,86 @@
+"""What TensorFlow's own allocator has in use on each GPU, once a second.
+
+TensorFlow takes nearly all of a GPU's memory at its start, so the driver's figure never moves again; this one
+does. It is read only where a GPU is and once the program has used TensorFlow: asking earlier would make the
+context for it, and with that its choice of devices and of memory growth.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import ModuleType
+from typing import Any
+
+from ..events import Gauge
+from ..kit import Kit
+from .hook import Hook
+
+_EVERY = 1_000_000_000
+#: Refusals in a row after which a device is left alone: an allocator that keeps no count never will.
+_PATIENCE = 3
+
+
+class Allocator:
+    """`read` never raises and never makes TensorFlow do anything that the program has not begun."""
+
+    def __init__(self) -> None:
+        self._next = 0
+        self._refused: dict[int, int] = {}
+
+    def read(self, now: int) -> list[Gauge]:
+        """`tf.gpu.N.memory` and `tf.gpu.N.peak`, bytes; nothing more often than once a second."""
+        if now < self._next:
+            return []
+        self._next = now + _EVERY
+        try:
+            return self._read(now)
+        except Exception:
+            # What these names were in one version of TensorFlow they may not be in another.
+            return []
+
+    def _read(self, now: int) -> list[Gauge]:
+        context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+        tensorflow: Any = sys.modules.get("tensorflow")
+        if tensorflow is None or context is None or not getattr(context, "_initialized", False):
+            return []
+        found: list[Gauge] = []
+        for logical, number in _gpus(context):
+            if self._refused.get(logical, 0) >= _PATIENCE:
+                continue
+            try:
+                told = tensorflow.config.experimental.get_memory_info(f"GPU:{logical}")
+            except Exception:
+                self._refused[logical] = self._refused.get(logical, 0) + 1
+                continue
+            self._refused[logical] = 0
+            for key, name in (("current", "memory"), ("peak", "peak")):
+                if key in told:
+                    found.append(Gauge(f"tf.gpu.{number}.{name}", now, float(told[key])))
+        return found
+
+
+def _gpus(context: Any) -> list[tuple[int, int]]:
+    """TensorFlow's numbers of its GPUs: the logical one that it is asked by, and the physical one."""
+    logical = [each for each in context._logical_devices or () if each.device_type == "GPU"]
+    visible = [each for each in context._visible_device_list or () if each.device_type == "GPU"]
+    physical = [re.search(r"(\d+)$", each.name) for each in visible]
+    # A GPU that was cut into several logical ones has no figure of its own: those keep their numbers.
+    if len(visible) == len(logical) and all(physical):
+        return [(n, int(each.group(1))) for n, each in enumerate(physical) if each is not None]
+    return [(n, n) for n in range(len(logical))]
+
+
+class AllocatorHook(Hook):
+    title = "TensorFlow's GPU memory"
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._allocator = Allocator()
+
+    def place(self, module: ModuleType) -> None:
+        pass
+
+    def tick(self, now: int) -> None:
+        for gauge in self._allocator.read(now):
+            self.kit.gauge(gauge.name, gauge.at, gauge.value)
