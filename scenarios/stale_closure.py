@@ -33,6 +33,7 @@ def setup(params: Params) -> SimpleNamespace:
         rate=0.0,
         rate_variable=tf.Variable(0.0),
         result=0.0,
+        stale=0,
     )
     s.reads_attribute = tf.function(lambda x: tf.reduce_mean(x * s.rate))
     s.reads_variable = tf.function(lambda x: tf.reduce_mean(x * s.rate_variable))
@@ -52,8 +53,9 @@ def iteration(s: SimpleNamespace, fixes: Fixes, i: int) -> float:
     else:
         result = s.reads_attribute(s.x)
     s.result = float(result)
+    s.stale += s.result != s.rate
     return s.result
 
 
 def gauges(s: SimpleNamespace) -> dict[str, float]:
-    return {"rate that was set": s.rate, "rate that was used": s.result}
+    return {"rate that was set": s.rate, "rate that was used": s.result, "stale results": s.stale}

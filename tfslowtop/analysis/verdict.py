@@ -22,6 +22,8 @@ from .view import View
 
 Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusive", "measuring"]
 
+#: The gauge by which a scenario counts results that were computed with an old value.
+STALE = "stale results"
 #: Bytes per iteration below which growth of memory is not worth a word, and the least growth in all.
 LEAK_PER_ITERATION = 2_000.0
 #: A pause is an iteration that takes this many times the median ...
@@ -34,6 +36,8 @@ PAUSE_SHARE = 0.10
 class Verdict:
     outcome: Outcome
     words: str
+    found: tuple[str, ...] = ()
+    """Which of grows, leaks, pauses and stale it was that was confirmed."""
 
 
 def pauses(wall: Floats) -> float:
@@ -62,28 +66,36 @@ def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
     if effect is None:
         cured = [m.effect for m in view.marks if set(m.fixes) >= set(cure) and set(m.changed) >= set(cure)]
         effect = cured[-1] if cured else None
-    return judge(latency, memory, effect, share)
+    stale = view.panel(STALE)
+    return judge(latency, memory, effect, share, stale.now if stale else 0.0)
 
 
 def judge(
-    latency: Trend | None, memory: Trend | None, effect: Effect | None, pause_share: float = 0.0
+    latency: Trend | None,
+    memory: Trend | None,
+    effect: Effect | None,
+    pause_share: float = 0.0,
+    stale: float = 0.0,
 ) -> Verdict:
-    """`latency` and `memory` are of the broken form alone; `effect` is broken against fixed, interleaved."""
+    """`latency` and `memory` are of the broken form alone; `effect` is broken against fixed, interleaved.
+
+    `stale` is how many results were wrong because an old value was used, where a scenario counts that.
+    """
     if latency is None or (latency.direction == "unclear" and effect is None and memory is None):
         return Verdict("measuring", "measuring …")
     factor = _factor(effect)
-    found = []
+    found: dict[str, str] = {}
     if latency.direction == "rising":
-        found.append(describe(latency))
+        found["grows"] = describe(latency)
     if memory is not None and memory.direction == "rising" and memory.low > LEAK_PER_ITERATION:
-        found.append(describe_leak(memory))
+        found["leaks"] = describe_leak(memory)
     if pause_share >= PAUSE_SHARE:
-        found.append(f"pauses take {100 * pause_share:.0f} % of the time")
+        found["pauses"] = f"pauses take {100 * pause_share:.0f} % of the time"
+    if stale:
+        found["stale"] = f"{stale:,.0f} stale results"
     if found:
-        return Verdict(
-            "confirmed",
-            "confirmed here: " + ", ".join(found) + (f"; {factor} slower than fixed" if factor else ""),
-        )
+        words = "confirmed here: " + ", ".join(found.values())
+        return Verdict("confirmed", words + (f"; {factor} slower than fixed" if factor else ""), tuple(found))
     if effect is None:
         words = (
             "steady so far; x compares it with the fixed one"
