@@ -9,7 +9,7 @@ from tfslowtop.scenario import Fix, Fixes, Param, Params, Scenario
 
 SCENARIO = Scenario(
     title="Python lists passed to a tf.function",
-    kind="constant penalty",
+    kind="leaks",
     claim="A list of numbers as an argument makes tf.function trace again and again.",
     source="added: a row or a batch passed to a tf.function as a list of numbers",
     mechanism=(

@@ -8,7 +8,7 @@ from tfslowtop.scenario import Fix, Fixes, Param, Params, Scenario
 
 SCENARIO = Scenario(
     title="tf.function retraces on each new shape",
-    kind="constant penalty",
+    kind="leaks",
     claim="Inputs whose size changes from run to run make later runs slower.",
     source="001, bullet 1 (its claim in the form that is true)",
     mechanism=(

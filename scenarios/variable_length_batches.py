@@ -9,7 +9,7 @@ from tfslowtop.scenario import Fix, Fixes, Param, Params, Scenario
 
 SCENARIO = Scenario(
     title="Batches of varying length retrace",
-    kind="constant penalty",
+    kind="leaks",
     claim="Sentences padded to the batch's longest make tf.function trace for each length.",
     source="added: text batches, each padded to its own longest sentence",
     mechanism=(

@@ -14,7 +14,7 @@ from typing import Any
 from ..agent.events import Compare
 from ..analysis.effect import Effect, sentence
 from ..analysis.trend import Trend
-from ..analysis.verdict import Verdict, judge
+from ..analysis.verdict import STALE, Verdict, judge
 from ..analysis.view import View
 from ..catalogue import Entry
 from ..scenario import ScenarioError
@@ -109,7 +109,7 @@ class Headless:
 
     def _result(self, view: View) -> Result:
         alone = self._alone or view
-        panel, segment = alone.panel("latency"), alone.segments[-1]
+        panel, segment, stale = alone.panel("latency"), alone.segments[-1], alone.panel(STALE)
         effect = view.comparison.effect if view.comparison else None
         failure = ""
         if view.failure is not None:
@@ -129,7 +129,9 @@ class Headless:
             pause_share=segment.pause_share,
             retraces=alone.traces,
             effect=effect,
-            verdict=judge(segment.latency, segment.memory, effect, segment.pause_share),
+            verdict=judge(
+                segment.latency, segment.memory, effect, segment.pause_share, stale.now if stale else 0.0
+            ),
             failure=failure,
         )
 
@@ -171,7 +173,7 @@ def table(results: Sequence[Result]) -> str:
     lines = [head, "|---|---|---|---|---|---|---|"]
     for r in results:
         if r.failure:
-            lines.append(f"| {r.id} | {r.kind} | failed: {r.failure} | | | | |")
+            lines.append(f"| `{r.id}` | {r.kind} | failed: {r.failure} | | | | |")
             continue
         e = r.effect
         ratio = f"{e.wall.value:.3g} ({e.wall.low:.3g}–{e.wall.high:.3g})" if e else "–"
@@ -180,12 +182,8 @@ def table(results: Sequence[Result]) -> str:
         if r.latency is not None and r.latency.direction in ("rising", "falling"):
             slope += f" {r.latency.percent:+.3g} %/100 it"
         leak = f"{r.memory.slope / 1024:+.1f} KB" if r.memory and r.memory.direction == "rising" else "flat"
-        outcome = (
-            r.verdict.outcome
-            if not r.pause_share >= 0.1
-            else f"{r.verdict.outcome} (pauses {r.pause_share:.0%})"
-        )
-        lines.append(f"| {r.id} | {r.kind} | {outcome} | {ratio} | {cpu} | {slope} | {leak} |")
+        outcome = ": ".join(filter(None, [r.verdict.outcome, ", ".join(r.verdict.found)]))
+        lines.append(f"| `{r.id}` | {r.kind} | {outcome} | {ratio} | {cpu} | {slope} | {leak} |")
     return "\n".join(lines)
 
 
