@@ -39,6 +39,7 @@ from .agent.events import (
     Stop,
     Toggled,
 )
+from .agent.hooks.allocator import Allocator
 from .agent.hooks.traces import TraceHook
 from .agent.imports import Watch
 from .agent.wire import PROTOCOL
@@ -80,6 +81,7 @@ class Kernel:
         self._iteration = -1
         self._watch = Watch()
         self._hook = TraceHook(agent.emit)
+        self._allocator = Allocator()
 
     def obey(self, command: Command) -> None:
         """Called from the agent's thread; takes effect before the next iteration."""
@@ -90,6 +92,11 @@ class Kernel:
 
     def stop(self) -> None:
         self._stopping = True
+
+    def tick(self) -> None:
+        """From the agent's thread, before each of its batches."""
+        for gauge in self._allocator.read(time.perf_counter_ns()):
+            self._agent.emit(gauge)
 
     def run(self) -> int:
         """The exit code: 0 when it was told to stop, 1 when the scenario failed."""
@@ -248,8 +255,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     channel = connect()
-    # A lambda, because the kernel does not exist yet.
-    agent = Agent(channel, on_command=lambda command: kernel.obey(command))  # noqa: PLW0108
+    # Lambdas, because the kernel does not exist yet.
+    agent = Agent(
+        channel,
+        on_command=lambda command: kernel.obey(command),  # noqa: PLW0108
+        on_tick=lambda: kernel.tick(),  # noqa: PLW0108
+    )
     fixes = [id for id in options.fixes.split(",") if id]
     kernel = Kernel(agent, options.file, json.loads(options.params), fixes)
     agent.start()

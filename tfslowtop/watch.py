@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from .agent.events import Gauge
 from .analysis.session import Session
-from .analysis.view import View
+from .analysis.view import Gpu, View
 from .sensors.sampler import Sampler
+from .sensors.visible import told_to
 from .sources.source import Source
 
 #: Seconds between two views.
@@ -77,10 +78,15 @@ class Run:
     def show(self) -> None:
         lens = self._lens
         now = time.perf_counter_ns()
+        reading = self.sampler.gpu if self.sampler else None
+        if reading is not None:
+            known = (Gpu(d.label, d.name or "", d.cuda_number, d.visible) for d in reading.devices)
+            self.session.know_gpus(tuple(known), reading.reason or "")
         self._on_view(self.session.view(now, lens.columns, lens.column_seconds, lens.detail, lens.bars))
 
     def _watch_machine(self) -> None:
         pid = self.source.pid
         if pid is not None:
-            self.sampler = Sampler(pid, self._gauges.append)
+            visible, order = told_to(pid)
+            self.sampler = Sampler(pid, self._gauges.append, visible=visible, order=order)
             self.sampler.start()

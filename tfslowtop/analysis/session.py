@@ -23,12 +23,13 @@ from .diagnosis.finding import Finding
 from .diagnosis.ledger import Ledger, Means
 from .duel import Duel
 from .effect import before_after
+from .recent import Recent
 from .retraces import Retraces
 from .series import Series
 from .streams import Streams, StreamView
 from .trend import Trend, describe, describe_leak, slope, trend
 from .verdict import pauses
-from .view import Distribution, Mark, PanelView, Segment, View
+from .view import Distribution, Gpu, Mark, PanelView, Segment, View
 
 #: How the name of a gauge in bytes ends; all others are counts.
 _BYTES = ("rss", "memory")
@@ -92,6 +93,9 @@ class Session:
         self._coming: deque[Mark | events.Block] = deque()
         self._duel: Duel | None = None
         self.readings: dict[str, float] = {}
+        self._recent = Recent()
+        self._gpus: tuple[Gpu, ...] = ()
+        self._no_gpu = ""
         self._gauges: dict[str, _Gauge] = {}
         self._traces = Series()
         self._trace_ns = self._trace_count = 0
@@ -118,12 +122,20 @@ class Session:
 
     def sense(self, gauges: Iterable[events.Gauge]) -> None:
         """What the sensors read from outside: dozens of values, of which a few have a curve."""
+        gauges = list(gauges)
         for gauge in gauges:
             self.readings[gauge.name] = gauge.value
             if self._iterations:
                 self.means.add(gauge)
+        self._recent.add(gauges, self.readings)
         # A process that has gone has no memory: that is no reading of it.
         self.feed(g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss"))
+
+    def know_gpus(self, gpus: tuple[Gpu, ...], reason: str) -> None:
+        """Which devices there are, or in a sentence why there is none."""
+        if reason:
+            self._recent.drop_gpus(self.readings)
+        self._gpus, self._no_gpu = gpus, reason
 
     def _later(self, series: Series, at: int, value: float) -> None:
         times, values = self._new.setdefault(series, ([], []))
@@ -212,6 +224,10 @@ class Session:
 
     @_take.register
     def _(self, event: events.Gauge) -> None:
+        if event.name.startswith("tf.gpu."):
+            self.readings[event.name] = event.value
+            if event.name.endswith(".peak"):  # it has no shape of its own to draw
+                return
         gauge = self._gauges.get(event.name)
         if gauge is None:  # not setdefault: a series takes a megabyte
             gauge = self._gauges[event.name] = _Gauge()
@@ -335,6 +351,10 @@ class Session:
             ended=self.ended,
             output=self.output,
             distribution=self._distribution(detail, bars) if detail else None,
+            readings=dict(self.readings),
+            histories=self._recent.histories(),
+            gpus=self._gpus,
+            no_gpu=self._no_gpu,
         )
 
     def _distribution(self, name: str, bars: int) -> Distribution | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..agent.events import Ended, Failed, Trace
 from .diagnosis.finding import Finding
@@ -75,6 +76,18 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Gpu:
+    """What does not change about a GPU; its readings are called `gpu.<label>.…`."""
+
+    label: str
+    name: str = ""
+    number: int | None = None
+    """TensorFlow's number for it; None where that is not known."""
+    visible: bool | None = None
+    """Whether CUDA shows it to the target; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     phase: str
     phase_detail: str
@@ -114,6 +127,13 @@ class View:
     """The end of what the target wrote itself."""
     distribution: Distribution | None = None
     """Of the one quantity that was asked for."""
+    readings: Mapping[str, float] = field(default_factory=dict)
+    """The newest value of each of the sensors' gauges, and of those of TensorFlow's allocator."""
+    histories: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """A value a second of a few of them, the newest last; NaN where there was none."""
+    gpus: tuple[Gpu, ...] = ()
+    no_gpu: str = ""
+    """Why there is none, in a sentence; empty where there is one, and while nobody knows."""
 
     @property
     def marks(self) -> tuple[Mark, ...]:

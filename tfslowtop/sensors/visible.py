@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import psutil
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -46,6 +48,18 @@ def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known])
             return {}
         numbers[found] = len(numbers)
     return numbers
+
+
+def told_to(pid: int) -> tuple[str | None, str | None]:
+    """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as the process was started with.
+
+    What a program sets in its own os.environ does not show here.
+    """
+    try:
+        environment = psutil.Process(pid).environ()
+    except (psutil.Error, OSError):
+        return None, None
+    return environment.get("CUDA_VISIBLE_DEVICES"), environment.get("CUDA_DEVICE_ORDER")
 
 
 def _by_number(number: int, whole: Sequence[Known]) -> str | None:

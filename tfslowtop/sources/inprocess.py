@@ -52,8 +52,12 @@ class InProcessSource:
         self, path: Path, *, params: Mapping[str, str] | None = None, fixes: Sequence[str] = ()
     ) -> None:
         self._channel = MemoryChannel()
-        # A lambda, because the kernel does not exist yet.
-        self._agent = Agent(self._channel, on_command=lambda command: self._kernel.obey(command))  # noqa: PLW0108
+        # Lambdas, because the kernel does not exist yet.
+        self._agent = Agent(
+            self._channel,
+            on_command=lambda command: self._kernel.obey(command),  # noqa: PLW0108
+            on_tick=lambda: self._kernel.tick(),  # noqa: PLW0108
+        )
         self._kernel = Kernel(self._agent, path.resolve(), dict(params or {}), fixes)
         self._thread = threading.Thread(target=self._run, name="tfslowtop-kernel", daemon=True)
         self._code = 0

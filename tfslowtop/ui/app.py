@@ -238,7 +238,7 @@ class TfslowtopApp(Windows):
             return False
         if action in MAIN_ONLY and self.screen_stack[-1:] != [self._main]:
             return False
-        if action in ("code", "parameters", "output", "big"):
+        if action in ("code", "parameters", "output", "big", "machine"):
             return self.can_open(action)
         if action == "fix":
             fixes = self._entry.scenario.fixes if self._entry and self._entry.scenario else ()

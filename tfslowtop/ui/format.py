@@ -38,6 +38,15 @@ def quantity(value: float, unit: str) -> str:
     return f"{digits(value / size)} {name}" if value else f"0 {steps[-1][1] if unit == 's' else name}"
 
 
+def gibibytes(value: float | None, unit: bool = True) -> str:
+    """GPU memory as the driver's own tools say it: `41.2 GiB`, `512 MiB`."""
+    if value is None or not math.isfinite(value):
+        return "NA"
+    if not unit or value >= 2**30 or not value:
+        return f"{digits(value / 2**30) if value else 0}{' GiB' if unit else ''}"
+    return f"{value / 2**20:.0f} MiB"
+
+
 def duration(seconds: float) -> str:
     """`4 s`, `2:05 min`, `3:20 h`."""
     if seconds < 60:

@@ -21,6 +21,8 @@ from .screens.detail import DetailScreen
 from .screens.focus import FocusScreen
 from .screens.help import HelpScreen, name_of, worth_telling
 from .screens.live import LiveScreen
+from .screens.machine import MachineScreen
+from .screens.main import MainScreen
 from .screens.output import OutputScreen
 from .screens.params import ParamsScreen
 from .widgets.caption import Caption
@@ -36,6 +38,7 @@ WINDOW_KEYS: list[BindingType] = [
     # Room in the footer is scarce; the help and the palette have these, too.
     Binding("p", "parameters", "Params", tooltip="Change the parameters", show=False),
     Binding("o", "output", "Output", tooltip="What the program writes itself", show=False),
+    Binding("m", "machine", "Machine", tooltip="The GPUs and the host, in numbers", show=False),
 ]
 #: Actions that change the run: off and hidden with --readonly.
 CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
@@ -48,6 +51,7 @@ _QUIT = ("q", "ctrl+q", "ctrl+c")
 class Windows(App[None]):
     """The attributes belong to the app itself; they are named here for what is done with them."""
 
+    _main: MainScreen
     _entry: Entry | None
     _view: View | None
     _run: Run | None
@@ -100,8 +104,8 @@ class Windows(App[None]):
             self._open(DetailScreen(self._name_of(event.quantity), ascii=self._ascii))
 
     def _name_of(self, quantity: str) -> str:
-        """The panel `gpu` shows the first GPU's memory."""
-        return "gpu.0.memory" if quantity == "gpu" else quantity
+        """The panel `gpu` shows one GPU's memory."""
+        return f"gpu.{self._main.gpu}.memory" if quantity == "gpu" else quantity
 
     def action_code(self) -> None:
         if self._entry is not None:
@@ -109,6 +113,9 @@ class Windows(App[None]):
 
     def action_output(self) -> None:
         self._open(OutputScreen(ascii=self._ascii))
+
+    def action_machine(self) -> None:
+        self._open(MachineScreen(ascii=self._ascii))
 
     def action_big(self) -> None:
         quantity = getattr(self.screen, "detail", "")

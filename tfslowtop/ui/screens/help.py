@@ -17,7 +17,7 @@ from .live import LiveScreen, Page
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Fixes": ("fix", "all_off", "compare"),
     "The run": ("restart", "parameters", "search"),
-    "The view": ("pause", "baseline", "zoom", "open", "big", "code", "output"),
+    "The view": ("pause", "baseline", "zoom", "open", "big", "code", "output", "machine"),
     "Moving": ("move", "focus_next", "turn", "scroll_down", "scroll_up", "scroll_home", "scroll_end"),
     "The app": ("keys", "command_palette", "quit", "leave", "close"),
 }

@@ -19,12 +19,13 @@ from ...analysis.view import View
 from ...catalogue import Entry
 from ...scenario import Scenario, ScenarioError
 from ..format import plain_text
+from ..gpus import gpus_of, shown_gpu, used_of_total
 from ..state import status
 from ..widgets.card import Card
 from ..widgets.catalogue import Catalogue
 from ..widgets.fixes import Fixes
 from ..widgets.keys import Keys
-from ..widgets.panel import Panel
+from ..widgets.panel import Panel, title
 
 #: The panels that are always there; what the running thing adds comes after them.
 FIXED = ("latency", "rss", "gpu", "retraces")
@@ -46,6 +47,8 @@ class MainScreen(Screen[None]):
         self._trouble = Static(id="trouble", markup=False)
         self._panels = {name: Panel(name, ascii=ascii) for name in FIXED}
         self._extra: dict[str, Panel] = {}
+        self.gpu = ""
+        """The label of the device that the panel shows."""
         self.catalogue = Catalogue(entries, ascii=ascii)
         self.card = Card(ascii=ascii)
         self.fixes = Fixes(ascii=ascii)
@@ -116,6 +119,8 @@ class MainScreen(Screen[None]):
         for panel in self._extra.values():
             panel.remove()
         self._extra.clear()
+        self.gpu = ""
+        self._panels["gpu"].set_class(True, "-folded")
         for panel in self._panels.values():
             panel.clear()
 
@@ -139,12 +144,25 @@ class MainScreen(Screen[None]):
             panel = self._panel(panel_view.name)
             if panel is not None:
                 panel.show(panel_view, view.marks, now)
-        gpu = self._panels["gpu"]
-        if gpu.has_class("-folded"):
-            gpu.say((), note=gpu_reason or "looking for one …")
+        self._show_gpu(view, now, gpu_reason)
         self.show_rest(view, entry, wanted)
         if view.failure is not None:
             self.fail(view.failure)
+
+    def _show_gpu(self, view: View, now: float, gpu_reason: str | None) -> None:
+        """One device: the one that the target uses. The screen of the machine has all of them."""
+        panel = self._panels["gpu"]
+        self.gpu = shown_gpu(view, self.gpu)
+        shown = view.panel(f"gpu.{self.gpu}.memory")
+        panel.set_class(shown is None or bool(view.no_gpu), "-folded")
+        if shown is None or view.no_gpu:
+            panel.say((), note=view.no_gpu or gpu_reason or "looking for one …")
+            return
+        count = len(gpus_of(view))
+        panel.heading = f"GPU {self.gpu} of {count}, memory" if count > 1 else title("gpu")
+        lost = view.readings.get(f"gpu.{self.gpu}.lost")
+        note = "it has fallen off the bus" if lost else ""
+        panel.show(shown, view.marks, now, note, used_of_total(view, self.gpu))
 
     def show_rest(self, view: View, entry: Entry, wanted: tuple[str, ...]) -> None:
         """The card and the fixes."""
@@ -159,12 +177,9 @@ class MainScreen(Screen[None]):
     def _panel(self, name: str) -> Panel | None:
         if name in self._panels:
             return self._panels[name]
-        if name.startswith("gpu."):
-            if name.split(".")[1] != "0":
-                return None
-            self._panels["gpu"].set_class(False, "-folded")
-            return self._panels["gpu"]
-        if not self.wants(name):
+        # The GPUs share a panel; of TensorFlow's allocator the first device stands for all.
+        shared = name.startswith(("gpu.", "tf.gpu.")) and name != "tf.gpu.0.memory"
+        if shared or not self.wants(name):
             return None
         if name not in self._extra:
             self._extra[name] = Panel(name, ascii=self._ascii)
@@ -182,8 +197,9 @@ class MainScreen(Screen[None]):
 
     def fail(self, failure: Failed | ScenarioError | str | None) -> None:
         """Shows what went wrong in the place of the curves; None takes it away."""
-        self.query_one("#panels").display = failure is None
-        self.query_one("#failure").display = failure is not None
+        # All of none, while the app closes: a last view may come when the panels are gone.
+        self.query("#panels").set(display=failure is None)
+        self.query("#failure").set(display=failure is not None)
         if failure is not None:
             self._say(self._trouble, _trouble(failure))
 

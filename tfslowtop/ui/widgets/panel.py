@@ -26,6 +26,8 @@ _ASCII_SIGNS = {"rising": "^", "falling": "v", "flat": "=", "unclear": "?"}
 def title(name: str) -> str:
     if name.startswith("gpu.") and name.endswith(".memory"):
         return f"GPU {name.split('.')[1]} memory"
+    if name.startswith("tf.gpu."):
+        return f"TensorFlow's memory on GPU:{name.split('.')[2]}"
     return NAMES.get(name, name)
 
 
@@ -49,6 +51,7 @@ class Panel(Vertical, can_focus=True):
         self._ascii = ascii
         self._line = Static(classes="panel--line", markup=False)
         self.curve = Curve(mode="ascii" if ascii else "block", outliers=2)
+        self.heading = title(name)
         self._shown: tuple[str, ...] = ()
         self._said = 0.0
         self._level = math.nan
@@ -69,16 +72,16 @@ class Panel(Vertical, can_focus=True):
 
     def say(self, numbers: tuple[str, ...], direction: str = "", words: str = "", note: str = "") -> None:
         """Writes the line, if it is not the one that stands there."""
-        shown = (*numbers, direction, words, note, str(self.size.width))
+        shown = (*numbers, direction, words, note, self.heading, str(self.size.width))
         if shown == self._shown:
             return
         self._shown = shown
         sign = (_ASCII_SIGNS if self._ascii else _SIGNS).get(direction, "")
         text = Text(no_wrap=True, overflow="ellipsis")
-        text.append(title(self.quantity), "bold")
+        text.append(self.heading, "bold")
         verdict = f"{sign} {words}".strip()
         width = self.size.width or 80
-        numbers = _fitting(numbers, width - len(title(self.quantity)) - len(verdict) - 4)
+        numbers = _fitting(numbers, width - len(self.heading) - len(verdict) - 4)
         if numbers:
             text.append("  " + " · ".join(numbers))
         if note:
@@ -101,9 +104,12 @@ class Panel(Vertical, can_focus=True):
         """From now on the present level stands behind the curve; the second time, it goes."""
         self._baseline = self._level if self._baseline is None and math.isfinite(self._level) else None
 
-    def show(self, view: PanelView, marks: tuple[Mark, ...], now: float, note: str = "") -> None:
-        numbers = [quantity(view.now, view.unit)]
-        if view.median == view.median:  # not NaN
+    def show(
+        self, view: PanelView, marks: tuple[Mark, ...], now: float, note: str = "", instead: str = ""
+    ) -> None:
+        """`instead` is said in the place of the view's numbers."""
+        numbers = [instead or quantity(view.now, view.unit)]
+        if not instead and view.median == view.median:  # not NaN
             numbers += [f"median {quantity(view.median, view.unit)}", f"p95 {quantity(view.p95, view.unit)}"]
         # Digits that change more often than twice a second are not read, only paid for.
         if now - self._said >= 0.45 or not self._shown[:1]:

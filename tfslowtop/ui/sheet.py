@@ -1,0 +1,87 @@
+"""A sheet of rows: a label, words that wrap under themselves, and a small curve. Pure: rows in, text out."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.text import Text
+
+from .format import plain
+from .widgets.curve import CurveData, draw, nice_ceiling
+
+#: Said for what the system does not tell.
+NA = "NA"
+
+_LABEL = 13
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    label: str
+    parts: tuple[str, ...]
+    """What stands beside it; lines break between these first."""
+    history: str = ""
+    """The name of the readings that its curve shows."""
+    upper: float | None = None
+    """The value at the curve's top; None takes a round number above all of them."""
+    trouble: bool = False
+    """Something that slows the program down: marked by a sign, not by colour alone."""
+    title: bool = False
+
+
+def write(rows: Sequence[Row], histories: Mapping[str, Sequence[float]], width: int, ascii: bool) -> Text:
+    """The sheet, `width` characters wide at most."""
+    columns = 10 if width < 70 else 16 if width < 100 else 24
+    text = Text()
+    for n, row in enumerate(rows):
+        room = max(16, width - _LABEL - (columns + 2 if row.history else 0))
+        words = tuple(_spell(part, ascii) for part in row.parts)
+        lines = wrap(words, room, max(16, width - _LABEL), _spell(" · ", ascii))
+        style = "bold" if row.title or row.trouble else "not bold"
+        sign = "! " if row.trouble else "" if row.title else "  "
+        text.append(("\n" if n else "") + _spell(f"{sign}{row.label}", ascii).ljust(_LABEL), style)
+        if row.history:
+            curve = spark(histories.get(row.history, ()), columns, row.upper, ascii)
+            lines[0] = f"{lines[0].ljust(room)}  {curve}"
+        text.append(("\n" + " " * _LABEL).join(lines), style)
+    return text
+
+
+def wrap(parts: tuple[str, ...], first: int, rest: int, dot: str = " · ") -> list[str]:
+    """Parts with a dot between them, broken between parts, and inside of one only where it must be.
+
+    `first` and `rest` are the widths: beside the curve, and below it.
+    """
+    lines: list[str] = []
+    for part in parts:
+        width = first if len(lines) == 1 else rest
+        if lines and len(lines[-1]) + len(dot) + len(part) <= width:
+            lines[-1] += dot + part
+        else:
+            lines += textwrap.wrap(part, rest if lines else first)
+    return lines or [""]
+
+
+def spark(values: Sequence[float], columns: int, upper: float | None, ascii: bool) -> str:
+    """One line high, the newest at the right; several values share a column where there are many."""
+    if not len(values):
+        return ""
+    per_column = math.ceil(len(values) / columns)
+    padded = np.full(per_column * columns, np.nan)
+    padded[-len(values) :] = values
+    cells = padded.reshape(columns, per_column)
+    known = np.isfinite(cells)
+    count = known.sum(axis=1)
+    means = np.where(count > 0, np.where(known, cells, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
+    largest = float(np.nanmax(means)) if count.any() else 0.0
+    top = upper if upper is not None and upper > 0 else nice_ceiling(1.1 * largest) if largest > 0 else 1.0
+    rows = draw(CurveData.of(np.minimum(means, top)), 1, top, "ascii" if ascii else "block")
+    return "".join(run for run, _ in rows[0])
+
+
+def _spell(text: str, ascii: bool) -> str:
+    return plain(text) if ascii else text
