@@ -94,8 +94,8 @@ def test_the_step_is_the_loop_and_every_retrace_has_its_reason(watched):
 
 def test_the_summary_says_which_argument_and_what_to_do(watched):
     text = watched[1].stderr
-    assert "train_step (train.py:8) traced 40 times in 40 calls" in text
-    assert "lr: Python float, 40 different values" in text and "Pass tf.constant(lr)" in text
+    assert "train_step (train.py:8) was traced 40 times in 40 calls" in text
+    assert "lr is a Python value with 40 different values" in text and "tf.constant(lr)" in text
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_screen_shows_the_streams_and_leaving_asks(tmp_path):
     terminal = Terminal([*CLI, "--attach", str(path), "100000"], env={"TF_CPP_MIN_LOG_LEVEL": "3"})
     try:
         terminal.wait_for(r"train_step .*train\.py:8", 90)
-        terminal.wait_for(r"lr: Python float, \d+ different values", 30)
+        terminal.wait_for(r"lr is a Python value with \d+ different values", 30)
         terminal.press("o")
         terminal.wait_for(r"[Oo]utput", 10)
         terminal.press("\x1b")

@@ -40,7 +40,7 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
         *_CREATED, "variable-recreated", "growing-input", "per-sample", "predict-loop", "python-op",
         *_RETRACES, "callback-heavy", "host-copy", "input-bound", "trace-slow", *_GRAPHS,
     ),
-    "host-sync": ("per-sample", "eager-step", "predict-loop", "callback-heavy"),
+    "host-sync": ("input-bound", "python-op", "per-sample", "eager-step", "predict-loop", "callback-heavy"),
     "host-copy": ("predict-loop", "growing-input"),
     "input-bound": ("dataset-recreated", "predict-loop"),
     "per-sample": ("predict-loop", *_RETRACES, *_CREATED, "python-op"),

@@ -137,6 +137,8 @@ def _calls_per_item(facts: Facts) -> Finding | None:
         place = (
             (traced.user_file, traced.user_line) if traced and traced.user_file else (call.file, call.line)
         )
+        if _decides(facts, place, call.calls):
+            continue
         many = call.calls >= ITEMS_PER_STEP * steps
         ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
         if not many and not (ones and any(file == place[0] for file, _ in cut)):
@@ -160,6 +162,12 @@ def _calls_per_item(facts: Facts) -> Finding | None:
         if made:
             return made
     return None
+
+
+def _decides(facts: Facts, place: tuple[str, int], calls: int) -> bool:
+    """Whether Python needs each result before the next call, as an agent in its world does."""
+    pulls = [c for c in facts.counted("host-sync") if c.file == place[0] and 0 <= c.line - place[1] <= 2]
+    return sum(c.count for c in pulls) >= 0.5 * calls
 
 
 def _indexing(facts: Facts) -> Finding | None:
@@ -254,7 +262,7 @@ def growing_input(facts: Facts) -> list[Finding]:
         facts,
         "growing-input",
         place,
-        f"A step takes {ms(max(step.trend.slope, level - change / 2))} at first and {ms(level + change / 2)} after "
+        f"A step takes {ms(max(0.05 * level, level - change / 2))} at first and {ms(level + change / 2)} after "
         f"{step.calls:,} steps; most of the time is spent at this line, on data that grow at each step.",
         step.excess,
         symbol=step.name,

@@ -21,6 +21,10 @@ def retraced(facts: Facts) -> list[Finding]:
     """retrace-python-value, -shape, -dtype, -structure, -object; xla-recompile; function-recreated."""
     found = []
     for f in facts.traced:
+        if f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls:
+            again = _instances(facts, f)
+            found += [again] if again else []
+            continue
         if f.avoidable < LEAST_TRACES or f.late < LATE * f.avoidable or not f.blames:
             continue
         blame = _worst(f)
@@ -61,6 +65,25 @@ def _recreated(facts: Facts, f: Traced) -> Finding | None:
         f.avoidable_seconds,
         symbol=f.function,
         since=f.since,
+        traces=f.count,
+        calls=f.calls,
+        function_file=f.file,
+        function_line=f.line,
+    )
+
+
+def _instances(facts: Facts, f: Traced) -> Finding | None:
+    """A method: each new object of its class has a function of its own."""
+    cost = f.seconds * f.instances / max(1, f.count)
+    return finding(
+        facts,
+        "function-recreated",
+        (f.user_file or f.file, f.user_line or f.line),
+        f"{f.function} belongs to a new object at {f.instances} of {f.calls} calls, so each of them traces: "
+        f"{cost:.1f} s.",
+        cost,
+        symbol=f.function,
+        remedy="Create the object once, outside the loop.",
         traces=f.count,
         calls=f.calls,
         function_file=f.file,
