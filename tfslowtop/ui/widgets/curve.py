@@ -117,7 +117,7 @@ def peak(data: CurveData, outliers: int = 0) -> float:
     """The largest finite value that the scale has to hold; 0.0 where there is none.
 
     With `outliers` the typical values set the scale: that many columns may stick out of the top if they tower
-    above all others (the first call of a tf.function traces for seconds), and maxima count up to twice the
+    above all others (the first call of a tf.function traces for seconds), and maxima count up to 1.4 times the
     highest typical value (a busy machine has one in every column). What sticks out is still marked.
     """
     if not outliers:
@@ -129,7 +129,7 @@ def peak(data: CurveData, outliers: int = 0) -> float:
         if values[-1] > 4 * rest > 0:
             values = values[values <= 4 * rest]
     top = max(0.0, float(values[-1])) if len(values) else 0.0
-    return max(top, min(_largest(data.hi[typical <= top]), 2 * top))
+    return max(top, min(_largest(data.hi[typical <= top]), 1.4 * top))
 
 
 def _largest(*arrays: Floats | None) -> float:
