@@ -29,7 +29,7 @@ def input_bound(facts: Facts) -> list[Finding]:
     # Inside fit the waiting is not seen, but the Python function that makes the data is: when it is busy for
     # most of the time, the step has to wait for it, whatever is done in parallel.
     busy = python[0] if python else None
-    if step.kind == "fit" and busy is not None and busy.seconds >= 0.6 * step.seconds:
+    if step.kind == "fit" and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
         return _waiting(facts, step, busy, 0.8 * busy.seconds, python)
     return []
 

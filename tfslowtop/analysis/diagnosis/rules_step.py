@@ -82,16 +82,17 @@ def _eager_without_step(facts: Facts) -> list[Finding]:
     """No loop was told apart, but ops run by the thousand, and the main thread is with them."""
     rate, line = facts.gauges.get("eager ops per second"), _hottest(facts)
     inside = sum(c.seconds for c in facts.counted("where") if c.symbol.startswith("tensorflow|"))
-    if rate is None or line is None or rate.last < 1000 or inside < 0.6 * facts.seconds:
+    often = 0.5 * rate.largest if rate is not None else 0.0
+    if rate is None or line is None or often < 1000 or inside < 0.6 * facts.seconds:
         return []
     made = finding(
         facts,
         "eager-step",
         (line.file, line.line),
-        f"{rate.last:,.0f} eager ops run per second; dispatching them takes "
+        f"Up to {rate.largest:,.0f} eager ops run per second; dispatching them takes "
         f"{100 * facts.share(inside):.0f} % of the time.",
         0.5 * inside,
-        ops_per_second=rate.last,
+        ops_per_second=rate.largest,
         least=0.2,
     )
     return [made] if made else []
@@ -166,7 +167,7 @@ def _calls_per_item(facts: Facts) -> Finding | None:
 
 def _decides(facts: Facts, place: tuple[str, int], calls: int) -> bool:
     """Whether Python needs each result before the next call, as an agent in its world does."""
-    pulls = [c for c in facts.counted("host-sync") if c.file == place[0] and 0 <= c.line - place[1] <= 2]
+    pulls = [c for c in facts.counted("host-sync") if (c.file, c.line) == place]
     return sum(c.count for c in pulls) >= 0.5 * calls
 
 

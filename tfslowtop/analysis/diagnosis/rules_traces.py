@@ -98,13 +98,17 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
     others = [b.argument for b in f.blames if b.cause == blame.cause and b is not blame and b.argument]
     also = f" (also {', '.join(others[:3])})" if others else ""
     where = f" ({short(f.file)}:{f.line})" if f.file and not f.in_library else ""
+    cost = f.avoidable_seconds
+    if f.jit:  # compiling comes after tracing, in the call itself
+        own = [c for c in facts.of("function") if (c.file, c.line) == (f.file, f.line)]
+        cost = max([cost, *(c.seconds * f.avoidable / max(1, c.calls) for c in own)])
     return finding(
         facts,
         cause,
         place,
         f"{f.function}{where} was traced {f.count} times in {f.calls} calls, {f.seconds:.1f} s: "
         f"{name}{also} {_change(blame)}.",
-        f.avoidable_seconds,
+        cost,
         symbol=f.function,
         since=f.since,
         names={"name": name, "function": f.function},
