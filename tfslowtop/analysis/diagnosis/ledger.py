@@ -26,6 +26,8 @@ class Entry:
 
     def late(self, steps: int) -> float:
         """The share of the count that came in the second half of the steps."""
+        if not steps:  # no step is known, so nothing is early
+            return 1.0
         before = [count for at, count in self.history if at <= steps / 2]
         early = before[-1] if before else 0
         return 1.0 - early / self.tally.count if self.tally.count else 0.0
