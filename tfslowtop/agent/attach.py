@@ -18,7 +18,6 @@ from .channel import Channel
 from .choose import ENOUGH, choose, matches
 from .events import About, ChooseStep, Command, Detach, Note, Phase, Step, Stream
 from .hooks.allocator import AllocatorHook
-from .hooks.census import CensusHook
 from .hooks.collector import CollectorHook
 from .hooks.counted import CountedHook
 from .hooks.created import CreatedHook
@@ -56,7 +55,6 @@ HOOKS: tuple[type[Hook], ...] = (
     CollectorHook,
     WhereHook,
     CountedHook,
-    CensusHook,
     AllocatorHook,
 )
 
