@@ -218,7 +218,7 @@ def test_allocator_gauges_take_one_series_and_no_more():
 
 def test_spark_and_wrap():
     assert spark([], 8, None, False) == ""
-    assert spark([0.0, 50.0, 100.0], 3, 100.0, False) == "▁▄█"
+    assert spark([0.0, 60.0, 100.0], 3, 100.0, False) == "▁▄▇"
     assert spark([float("nan")] * 3, 3, None, True).strip() == ""
     assert len(spark(list(range(240)), 24, None, True)) == 24
     assert wrap(("one two", "three", "four"), 10, 20) == ["one two", "three · four"]

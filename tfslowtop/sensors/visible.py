@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psutil
+
+#: Seconds that a new process may take to have an environment.
+_STARTING = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,11 @@ def told_to(pid: int) -> tuple[str | None, str | None]:
     """
     try:
         environment = psutil.Process(pid).environ()
+        end = time.monotonic() + _STARTING
+        # A process that is just being started has none yet: for a moment the kernel shows an empty one.
+        while not environment and time.monotonic() < end:
+            time.sleep(0.002)
+            environment = psutil.Process(pid).environ()
     except (psutil.Error, OSError):
         return None, None
     return environment.get("CUDA_VISIBLE_DEVICES"), environment.get("CUDA_DEVICE_ORDER")

@@ -59,7 +59,8 @@ def _cpu(readings: Mapping[str, float]) -> Row:
     if allowed is not None and cores is not None and allowed < cores:
         parts.append(f"may use {allowed:.0f} of {cores:.0f} cores")
     parts.append(f"ready but without a core {_percent(wait)} of the time")
-    return Row("CPU", tuple(parts), "cpu", _whole(readings), (wait or 0.0) >= READY)
+    # In its own scale: one busy thread among 64 cores would be a line at the bottom.
+    return Row("CPU", tuple(parts), "cpu", trouble=(wait or 0.0) >= READY)
 
 
 def _others(readings: Mapping[str, float]) -> Row:

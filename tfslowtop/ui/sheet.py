@@ -33,8 +33,14 @@ class Row:
     title: bool = False
 
 
-def write(rows: Sequence[Row], histories: Mapping[str, Sequence[float]], width: int, ascii: bool) -> Text:
-    """The sheet, `width` characters wide at most."""
+def write(
+    rows: Sequence[Row],
+    histories: Mapping[str, Sequence[float]],
+    width: int,
+    ascii: bool,
+    colour: str = "",
+) -> Text:
+    """The sheet, `width` characters wide at most; `colour` is for the curves."""
     columns = 10 if width < 70 else 16 if width < 100 else 24
     text = Text()
     for n, row in enumerate(rows):
@@ -44,10 +50,11 @@ def write(rows: Sequence[Row], histories: Mapping[str, Sequence[float]], width: 
         style = "bold" if row.title or row.trouble else "not bold"
         sign = "! " if row.trouble else "" if row.title else "  "
         text.append(("\n" if n else "") + _spell(f"{sign}{row.label}", ascii).ljust(_LABEL), style)
+        text.append(lines[0], style)
         if row.history:
-            curve = spark(histories.get(row.history, ()), columns, row.upper, ascii)
-            lines[0] = f"{lines[0].ljust(room)}  {curve}"
-        text.append(("\n" + " " * _LABEL).join(lines), style)
+            text.append(" " * (room - len(lines[0]) + 2))
+            text.append(spark(histories.get(row.history, ()), columns, row.upper, ascii), colour)
+        text.append("".join("\n" + " " * _LABEL + line for line in lines[1:]), style)
     return text
 
 
@@ -79,7 +86,8 @@ def spark(values: Sequence[float], columns: int, upper: float | None, ascii: boo
     means = np.where(count > 0, np.where(known, cells, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
     largest = float(np.nanmax(means)) if count.any() else 0.0
     top = upper if upper is not None and upper > 0 else nice_ceiling(1.1 * largest) if largest > 0 else 1.0
-    rows = draw(CurveData.of(np.minimum(means, top)), 1, top, "ascii" if ascii else "block")
+    # An eighth stays free at the top: the curves of two rows must not run into one.
+    rows = draw(CurveData.of(np.minimum(means, top)), 1, top * 8 / 7, "ascii" if ascii else "block")
     return "".join(run for run, _ in rows[0])
 
 

@@ -38,5 +38,8 @@ class MachineScreen(LiveScreen):
         if width == self._shown[0] and now - self._shown[1] < _EVERY:
             return
         self._shown = (width, now)
-        self.say(self._gpus, write(gpu_rows(view), view.histories, width, self.ascii))
-        self.say(self._host, write(host_rows(view.readings), view.histories, width, self.ascii))
+        # A theme of the terminal's own colours names them, and there the text's colour will do.
+        primary = self.app.theme_variables.get("primary", "")
+        colour = primary if primary.startswith("#") else ""
+        for widget, rows in ((self._gpus, gpu_rows(view)), (self._host, host_rows(view.readings))):
+            self.say(widget, write(rows, view.histories, width, self.ascii, colour))
