@@ -117,8 +117,8 @@ def peak(data: CurveData, outliers: int = 0) -> float:
     """The largest finite value that the scale has to hold; 0.0 where there is none.
 
     With `outliers` the typical values set the scale: that many columns may stick out of the top if they tower
-    above all others (the first call of a tf.function traces for seconds), and maxima count up to 1.4 times the
-    highest typical value (a busy machine has one in every column). What sticks out is still marked.
+    above all others (the first call of a tf.function traces for seconds), and maxima count up to 1.4 times
+    the highest typical value (a busy machine has one in every column). What sticks out is still marked.
     """
     if not outliers:
         return _largest(data.hi, data.mid, data.ghost)
