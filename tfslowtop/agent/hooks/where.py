@@ -30,6 +30,8 @@ class WhereHook(Hook):
         wall = min(now - self._last, _MOST) if self._last else 0
         self._last = now
         frames = sys._current_frames()
+        # Our own frame refers to this dict: with ours in it, a cycle would keep the program's frames alive.
+        frames.pop(threading.get_ident(), None)
         frame = frames.pop(self._main or 0, None)
         if frame is None or not wall:
             return
