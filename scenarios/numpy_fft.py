@@ -9,7 +9,7 @@ from tfslowtop.scenario import Fix, Fixes, Param, Params, Scenario
 
 SCENARIO = Scenario(
     title="FFT inside tf.numpy_function",
-    kind="myth",
+    kind="constant penalty",
     claim="An FFT inside tf.numpy_function is slow because data must leave the graph.",
     source="003, examples 1 and 2",
     mechanism=(
