@@ -30,8 +30,6 @@ class HeadlessScript:
         self._began = time.monotonic()
         self._stopped = False
         self._run = Run(source, Lens(columns=2), self._look)
-        self._view: View | None = None
-        self._gauges: dict[str, list[float]] = {}
 
     def go(self) -> tuple[View, Session]:
         with pass_signals_on(self._source):

@@ -22,6 +22,7 @@ from ..agent.events import Command, Ended, Event, Note, Output, Stop
 from ..agent.wire import WireError
 from ..kernel import SOCKET_VARIABLE, TOKEN_VARIABLE
 from .listener import Connection, Listener
+from .loop import signal_name
 from .source import SourceError
 
 #: A scenario gives way to the screen that shows it. A user's own script is never re-niced.
@@ -254,10 +255,7 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
 
 def _how(code: int, *, asked: bool) -> str:
     if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
+        name = signal_name(-code)
         hint = " Was the machine out of memory?" if name == "SIGKILL" and not asked else ""
         return "It was stopped." if asked else f"The process was killed by {name}.{hint}"
     if asked or code == 0:

@@ -115,13 +115,17 @@ class Loop:
         raise NotImplementedError
 
 
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def how_it_ended(code: int, *, asked: bool) -> str:
     """The exit code as a sentence."""
     if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
+        name = signal_name(-code)
         if asked:
             return f"The script was stopped ({name})."
         hint = " Was the machine out of memory?" if name == "SIGKILL" else ""
