@@ -147,10 +147,35 @@ def test_missing_cpu_time_is_none() -> None:
     assert idle.cpu is None
 
 
-def test_ab_needs_three_blocks_and_takes_cpu_time() -> None:
+def drifting(rng: Rng, pairs: int, ratio: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Blocks on a machine whose speed wanders by half, and one in five blocks is spoilt by a neighbour."""
+    a, b = [], []
+    for _ in range(pairs):
+        mood = np.exp(0.4 * rng.standard_normal())
+        for side, level in ((a, 10.0 * ratio), (b, 10.0)):
+            spoilt = rng.uniform(1.5, 3.0) if rng.random() < 0.2 else 1.0
+            side.append(mood * spoilt * iid(rng, 10, level))
+    return a, b
+
+
+def test_pairs_stand_a_machine_that_wanders() -> None:
+    def effect(i: int, ratio: float) -> Effect:
+        found = ab(*drifting(np.random.default_rng([11, i]), 20, ratio))
+        assert found is not None
+        return found
+
+    equal = [effect(i, 1.0) for i in range(60)]
+    assert sum(e.verdict == "no difference shown" for e in equal) >= 55
+    # Unpaired, the machine's own wandering alone would take more room than this.
+    assert np.median([e.high / e.low for e in equal]) < 1.8
+    assert sum(effect(i, 1.5).verdict == "faster" for i in range(60)) >= 50
+
+
+def test_ab_needs_five_pairs_and_takes_cpu_time() -> None:
     rng = np.random.default_rng(10)
     a, b = sided(rng, 8, 30.0), sided(rng, 8, 10.0)
-    assert ab(a[:2], b) is None
+    assert ab(a[:4], b) is None
+    assert ab(a[:5], b) is not None
     assert ab([], []) is None
     effect = ab(a, b, [x / 2 for x in a], [x / 2 for x in b])
     assert effect is not None

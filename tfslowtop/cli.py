@@ -225,20 +225,20 @@ def _verify(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("scenario", nargs="*", help="only these")
     parser.add_argument(
-        "--seconds", type=_positive(float), default=10.0, metavar="S", help="for each half (10)"
+        "--seconds", type=_positive(float), default=10.0, metavar="S", help="the most for each half (10)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
     options = parser.parse_args(arguments)
     from .catalogue import all_entries, find
-    from .export.scenarios import as_json, machine, summary, table, verify
+    from .export.scenarios import as_json, summary
+    from .export.verify import footnote, machine, table, verify
 
     entries = [find(name) for name in options.scenario] or all_entries()
-    where = machine()
     results = verify(entries, lambda result: print(summary(result), file=sys.stderr), seconds=options.seconds)
     if options.json:
-        _print_json({"machine": where, "results": [as_json(result) for result in results]})
+        _print_json({"machine": machine(), "results": [as_json(result) for result in results]})
     else:
-        print(f"{table(results)}\n\nMeasured on {where}.")
+        print(f"{table(results)}\n\n{footnote(results)}")
     return FAILED if any(result.failure for result in results) else 0
 
 

@@ -1,4 +1,4 @@
-"""An A/B run as it comes in: two sets of fixes in shuffled blocks."""
+"""An A/B run as it comes in: two sets of fixes in pairs of blocks, each pair in shuffled order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from .blocks import Floats
 from .effect import Effect, ab
 from .view import Comparison
 
-#: Blocks per side that are kept. A growing side is judged by its newest ones.
+#: Pairs that are kept. A growing side is judged by its newest ones.
 _KEPT = 200
 #: Of each block, what the change of arms itself costs: caches are cold.
 _COLD = 1
+#: The first blocks, one pair: an arm may trace or compile when it is first called.
+_WARM_UP = 2
 
 
 class Duel:
@@ -20,13 +22,18 @@ class Duel:
         self._fixes: list[tuple[str, ...]] = [(), ()]
         self._walls: tuple[list[Floats], list[Floats]] = ([], [])
         self._cpus: tuple[list[Floats], list[Floats]] = ([], [])
+        self._pair: dict[int, tuple[Floats, Floats]] = {}
+        self._turns = 0
         self._open: list[tuple[Floats, Floats]] = []
         self._arm = 0
         self._effect: Effect | None = None
 
     def turn(self, arm: int, fixes: tuple[str, ...]) -> None:
-        """The next block begins; the last one counts."""
+        """The next block begins; the last one counts, once its pair is complete."""
         self._close()
+        if self._turns % 2 == 0:
+            self._pair = {}
+        self._turns += 1
         self._arm = arm
         self._fixes[arm] = fixes
 
@@ -36,17 +43,18 @@ class Duel:
 
     def _close(self) -> None:
         if self._open:
-            wall = np.concatenate([w for w, _ in self._open])[_COLD:]
-            cpu = np.concatenate([c for _, c in self._open])[_COLD:]
-            if len(wall):
-                self._walls[self._arm].append(wall)
-                self._cpus[self._arm].append(cpu)
-                del self._walls[self._arm][:-_KEPT], self._cpus[self._arm][:-_KEPT]
+            wall, cpu = (np.concatenate(column) for column in zip(*self._open, strict=True))
+            cold = _COLD if len(wall) > _COLD else 0
+            self._pair[self._arm] = wall[cold:], cpu[cold:]
+            if len(self._pair) == 2 and self._turns > _WARM_UP:
+                for one in (0, 1):
+                    self._walls[one].append(self._pair[one][0])
+                    self._cpus[one].append(self._pair[one][1])
+                    del self._walls[one][:-_KEPT], self._cpus[one][:-_KEPT]
         self._open = []
 
     def think(self) -> None:
         self._effect = ab(*self._walls, *self._cpus)
 
     def result(self) -> Comparison:
-        blocks = min(len(side) for side in self._walls)
-        return Comparison(self._fixes[0], self._fixes[1], blocks, self.running, self._effect)
+        return Comparison(self._fixes[0], self._fixes[1], len(self._walls[0]), self.running, self._effect)

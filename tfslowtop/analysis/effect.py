@@ -1,7 +1,9 @@
 """What a change did: a ratio with an interval, and one careful word.
 
 The unit is the block, not the iteration: neighbouring iterations share a busy neighbour, so a thousand of
-them are not a thousand witnesses. Intervals are 95 %, by bootstrap over block medians.
+them are not a thousand witnesses. Intervals are 95 %. Of a toggle: by bootstrap over block medians. Of an
+A/B: by pairs, because two blocks that ran one after the other share the machine's mood, and by ranks
+(Hodges–Lehmann, Wilcoxon), because a few pairs are spoilt all the same.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from .blocks import Blocks, Floats, Ints, Stretch
-from .trend import Trend, describe_slope, trend, warm_up
+from .fit import warm_up
+from .trend import Trend, describe_slope, trend
 
 Verdict: TypeAlias = Literal["faster", "slower", "no difference shown"]
 
@@ -22,7 +25,9 @@ BEFORE_NS = 5_000_000_000
 LEAST_BEFORE = 20
 LEAST_AFTER = 10
 LEAST_AFTER_NS = 500_000_000
-LEAST_AB_BLOCKS = 3
+#: From fewer pairs no interval of 95 % can be made by ranks.
+LEAST_PAIRS = 5
+_LEAST_BLOCKS = 3
 #: A ratio this close to one is not worth a word, however sure it is.
 NEGLIGIBLE = 0.05
 _MOST_BLOCKS = 40
@@ -114,13 +119,13 @@ def _small(n: float) -> float:
     return t / _Z
 
 
-def _ratio(before: Floats, after: Floats, neighbours: bool) -> Ratio | None:
+def _ratio(before: Floats, after: Floats) -> Ratio | None:
     """The ratio of medians; None where one side has no blocks or no time at all."""
-    if min(len(before), len(after)) < LEAST_AB_BLOCKS or min(before.min(), after.min()) <= 0.0:
+    if min(len(before), len(after)) < _LEAST_BLOCKS or min(before.min(), after.min()) <= 0.0:
         return None
     rng = np.random.default_rng(20)
     sides = [np.log(before), np.log(after)]
-    runs = [_run(side) if neighbours else 1 for side in sides]
+    runs = [_run(side) for side in sides]
     value = float(np.median(sides[0]) - np.median(sides[1]))
     draws = _draw(rng, sides[0], runs[0]) - _draw(rng, sides[1], runs[1])
     low, high = np.quantile(draws, (0.025, 0.975))
@@ -129,6 +134,25 @@ def _ratio(before: Floats, after: Floats, neighbours: bool) -> Ratio | None:
         float(np.exp(value)),
         float(np.exp(value - wider * max(0.0, value - low))),
         float(np.exp(value + wider * max(0.0, high - value))),
+    )
+
+
+def _paired_ratio(a: Floats, b: Floats) -> Ratio | None:
+    """The typical ratio of a pair, from the medians of paired blocks; None below five pairs."""
+    known = (a > 0.0) & (b > 0.0)  # NaN is not
+    rest = np.log(a[known]) - np.log(b[known])
+    n = len(rest)
+    if n < LEAST_PAIRS:
+        return None
+    one, two = np.triu_indices(n)
+    means = np.sort(0.5 * (rest[one] + rest[two]))
+    spread = _Z * np.sqrt(n * (n + 1) * (2 * n + 1) / 24.0)
+    # Half a place to the safe side: so many means may lie outside at either end.
+    outside = max(0, int(len(means) / 2 - spread - 0.5))
+    return Ratio(
+        float(np.exp(np.median(means))),
+        float(np.exp(means[outside])),
+        float(np.exp(means[len(means) - 1 - outside])),
     )
 
 
@@ -158,10 +182,10 @@ def before_after(before: Blocks | Stretch, after: Blocks | Stretch) -> Effect | 
     tail, since = _latest(tail), _settled(since)
     if len(since) < LEAST_AFTER or since.start[-1] - since.start[0] + 1e9 * since.wall[-1] < LEAST_AFTER_NS:
         return None
-    wall = _ratio(_medians(tail.wall), _medians(since.wall), neighbours=True)
+    wall = _ratio(_medians(tail.wall), _medians(since.wall))
     if wall is None:
         return None
-    cpu = _ratio(_medians(tail.cpu), _medians(since.cpu), neighbours=True)
+    cpu = _ratio(_medians(tail.cpu), _medians(since.cpu))
     return Effect(wall, cpu, trend(before), trend(since), len(tail), len(since))
 
 
@@ -171,20 +195,26 @@ def ab(
     cpu_a: Sequence[Floats] = (),
     cpu_b: Sequence[Floats] = (),
 ) -> Effect | None:
-    """A against B, from blocks of iterations that were run in shuffled order; None below three blocks a side.
+    """A against B, from pairs of blocks, each pair in shuffled order; None below five pairs.
 
-    Each block is one witness, whatever its length. Above 1 means that B is the faster one.
+    The n-th block of A and the n-th of B ran one after the other. Each pair is one witness, whatever its
+    length. Above 1 means that B is the faster one.
     """
-    wall = _ratio(_block_medians(blocks_a), _block_medians(blocks_b), neighbours=False)
+    pairs = min(len(blocks_a), len(blocks_b))
+    wall = _paired_ratio(_block_medians(blocks_a[:pairs]), _block_medians(blocks_b[:pairs]))
     if wall is None:
         return None
-    cpu = _ratio(_block_medians(cpu_a), _block_medians(cpu_b), neighbours=False)
+    cpu = None
+    if min(len(cpu_a), len(cpu_b)) >= pairs:
+        cpu = _paired_ratio(_block_medians(cpu_a[:pairs]), _block_medians(cpu_b[:pairs]))
     one, two = _in_a_row(blocks_a, cpu_a), _in_a_row(blocks_b, cpu_b)
     return Effect(wall, cpu, trend(one), trend(two), len(one), len(two))
 
 
 def _block_medians(blocks: Sequence[Floats]) -> Floats:
-    return np.array([np.median(b[np.isfinite(b)]) for b in blocks if np.isfinite(b).any()], np.float64)
+    """One per block; NaN where nothing is known."""
+    known = [b[np.isfinite(b)] for b in blocks]
+    return np.array([np.median(b) if len(b) else np.nan for b in known], np.float64)
 
 
 def _in_a_row(walls: Sequence[Floats], cpus: Sequence[Floats]) -> Stretch:

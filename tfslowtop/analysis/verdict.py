@@ -6,6 +6,8 @@ The words are few, so that a table of forty of them can be read:
 - *constant penalty ×N*: slower by a factor that does not grow;
 - *not reproduced here*: no rise, no leak, no pauses, and no difference to the fixed twin;
 - *inconclusive on this noisy machine*: the data do not say.
+
+`calm` and `certain` say when looking longer would change nothing, so that a measurement can end early.
 """
 
 from __future__ import annotations
@@ -26,6 +28,11 @@ Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusi
 STALE = "stale results"
 #: Bytes per iteration below which growth of memory is not worth a word, and the least growth in all.
 LEAK_PER_ITERATION = 2_000.0
+#: A ratio to the fixed twin that anyone would mind, and the interval of one that nobody would.
+MINDED = 1.10
+NOT_MINDED = (0.8, 1.25)
+#: What grows climbs by more than this share of its level in the few seconds that are the least anyone looks.
+CALM = 0.3
 #: A pause is an iteration that takes this many times the median ...
 PAUSE = 8.0
 #: ... and pauses matter when they take this share of all the time.
@@ -103,15 +110,49 @@ def judge(
             else "measuring …"
         )
         return Verdict("measuring", words)
-    if effect.verdict == "faster":
+    if effect.verdict == "faster" and effect.ratio >= MINDED:
         return Verdict("constant penalty", f"constant penalty: {factor} slower than fixed")
+    if _nobody_minds(effect):
+        return Verdict("not reproduced", "not reproduced here: no rise, no difference to the fixed one")
     if effect.verdict == "slower":
         return Verdict(
             "not reproduced", f"not reproduced here: the fixed one is {_times(1 / effect.ratio)} slower"
         )
-    if _tight(effect.wall) or (effect.cpu is not None and _tight(effect.cpu)):
-        return Verdict("not reproduced", "not reproduced here: no rise, no difference to the fixed one")
     return Verdict("inconclusive", "inconclusive on this noisy machine")
+
+
+def fits(kind: str, verdict: Verdict) -> bool:
+    """Whether the data of this run bear out what a scenario says of itself."""
+    found = {"grows": "grows", "leaks": "leaks", "pauses": "pauses", "stale result": "stale"}
+    if kind in found:
+        return found[kind] in verdict.found
+    return verdict.outcome == {"myth": "not reproduced"}.get(kind, kind)
+
+
+def calm(latency: Trend | None, memory: Trend | None) -> bool:
+    """Whether it is plain what latency and memory do: a direction, or no room for a rise worth the name."""
+    if latency is None or memory is None or memory.direction == "unclear":
+        return False
+    return latency.direction != "unclear" or latency.room < CALM
+
+
+def certain(effect: Effect | None) -> bool:
+    """Whether the interval lies wholly on one side, so that more blocks would only make it narrower."""
+    if effect is None:
+        return False
+    if effect.verdict == "no difference shown":
+        return _nobody_minds(effect)
+    return effect.low > MINDED or effect.high < 1 / MINDED or _tight(effect.wall)
+
+
+def _nobody_minds(effect: Effect) -> bool:
+    """A busy neighbour widens wall time's interval; CPU time, which it disturbs less, may then say so."""
+    return _tight(effect.wall) or (effect.cpu is not None and _tight(effect.cpu))
+
+
+def _tight(ratio: Ratio) -> bool:
+    low, high = NOT_MINDED
+    return low < ratio.low and ratio.high < high
 
 
 def _factor(effect: Effect | None) -> str:
@@ -121,9 +162,3 @@ def _factor(effect: Effect | None) -> str:
 
 def _times(value: float) -> str:
     return f"×{value:.2f}" if value < 2 else f"×{value:.1f}" if value < 100 else f"×{value:.0f}"
-
-
-def _tight(ratio: Ratio) -> bool:
-    """Whether the interval excludes a difference that anyone would mind. A busy neighbour widens wall time's;
-    CPU time, which it disturbs less, may then still say so."""
-    return ratio.low > 0.8 and ratio.high < 1.25

@@ -1,20 +1,17 @@
-"""Scenarios without a terminal: `list`, `run` and `verify`."""
+"""Scenarios without a terminal: `list` and `run`."""
 
 from __future__ import annotations
 
 import os
-import platform
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from ..agent.events import Compare
 from ..analysis.effect import Effect, sentence
 from ..analysis.trend import Trend
-from ..analysis.verdict import STALE, Verdict, judge
+from ..analysis.verdict import STALE, Verdict, calm, certain, fits, judge
 from ..analysis.view import View
 from ..catalogue import Entry
 from ..scenario import ScenarioError
@@ -23,8 +20,14 @@ from ..watch import Lens, Run
 
 #: Seconds of one block of an A/B run.
 BLOCK_SECONDS = 0.3
-#: How long a run without --iterations lasts: alone, and compared.
-ALONE, COMPARED = 10.0, 10.0
+#: Without a person who watches, a block is as short as so many iterations allow: more pairs, surer sooner.
+BLOCK_ITERATIONS, SHORTEST, LONGEST = 10, 0.1, 0.4
+#: A measurement that may end early lasts at least so many seconds, alone and compared, ...
+LEAST_ALONE, LEAST_COMPARED = 4.0, 2.0
+#: ... and the words must have stood for so many.
+STANDING = 1.2
+#: What rises is watched for this long, to tell how far it climbs; then its fixed twin needs a slope, too.
+CLIMB, LEAST_AFTER_CLIMB = 15.0, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,12 @@ class Result:
     retraces: int
     effect: Effect | None
     verdict: Verdict
+    as_declared: bool
+    """Whether the verdict bears out the scenario's kind."""
+    seconds: float
+    """How long it was watched alone."""
+    load: float
+    """The machine's load average at the end."""
     failure: str = ""
 
 
@@ -70,12 +79,20 @@ class Headless:
         self._run = Run(source, Lens(columns=4), self._look)
         self._view: View | None = None
         self._alone: View | None = None
+        self._alone_seconds = 0.0
         self._began = 0.0
+        self._said: tuple[object, float] = (None, 0.0)
         self._stopped = False
 
-    def go(self, *, iterations: int = 0, seconds: float = ALONE, compare: float = 0.0) -> Result:
-        """Runs alone for so many iterations or seconds, then compares for `compare` seconds."""
-        self._iterations, self._seconds, self._compare = iterations, seconds, compare
+    def go(
+        self, *, iterations: int = 0, seconds: float = 10.0, compare: float = 0.0, early: bool = False
+    ) -> Result:
+        """Runs alone for so many iterations or seconds, then compares for `compare` seconds.
+
+        With `early` these are the most: each part ends when looking longer would change nothing. What rises
+        is watched for longer, and so is what is inconclusive.
+        """
+        self._iterations, self._seconds, self._compare, self._early = iterations, seconds, compare, early
         self._run.pump()
         assert self._view is not None
         return self._result(self._view)
@@ -87,30 +104,68 @@ class Headless:
             return
         now = time.monotonic()
         self._began = self._began or now
+        elapsed = now - self._began
         if self._alone is None:
-            enough = (
-                view.iterations >= self._iterations
-                if self._iterations
-                else now - self._began >= self._seconds
-            )
-            if not enough:
+            if not self._enough_alone(view, elapsed):
                 return
-            self._alone = view
+            self._alone, self._alone_seconds = view, elapsed
             if self._compare:
-                base = self.scenario.base
-                fixed = tuple(dict.fromkeys((*base, *(self._fixes or self.scenario.cured_by))))
-                self._run.source.send(Compare(base, fixed, BLOCK_SECONDS))
                 self._began = now
+                self._start_comparing(view)
                 return
-        elif now - self._began < self._compare:
+        elif not self._enough_compared(view, elapsed):
             return
         self._stopped = True
         self._run.stop()
 
+    def _enough_alone(self, view: View, elapsed: float) -> bool:
+        if self._iterations:
+            return view.iterations >= self._iterations
+        if not self._early:
+            return elapsed >= self._seconds
+        segment, verdict = view.segments[-1], self._verdict(view, None)
+        plain = calm(segment.latency, segment.memory) or {"pauses", "stale"} & set(verdict.found)
+        standing = self._standing((verdict.found, bool(plain)))
+        if "grows" in verdict.found:
+            return elapsed >= CLIMB
+        return elapsed >= self._seconds or bool(plain and standing and elapsed >= LEAST_ALONE)
+
+    def _enough_compared(self, view: View, elapsed: float) -> bool:
+        if not self._early:
+            return elapsed >= self._compare
+        assert self._alone is not None
+        effect = view.comparison.effect if view.comparison else None
+        verdict = self._verdict(self._alone, effect)
+        standing = self._standing((verdict.outcome, certain(effect)))
+        least = LEAST_AFTER_CLIMB if "grows" in verdict.found else LEAST_COMPARED
+        most = 2 * self._compare if verdict.outcome in ("inconclusive", "measuring") else self._compare
+        return elapsed >= most or (certain(effect) and standing and elapsed >= least)
+
+    def _standing(self, said: object) -> bool:
+        """Whether the same has been said for a while: a verdict that flickers is none."""
+        now = time.monotonic()
+        if said != self._said[0]:
+            self._said = said, now
+        return now - self._said[1] >= STANDING
+
+    def _start_comparing(self, view: View) -> None:
+        base = self.scenario.base
+        fixed = tuple(dict.fromkeys((*base, *(self._fixes or self.scenario.cured_by))))
+        panel = view.panel("latency")
+        block = BLOCK_ITERATIONS * panel.median if panel else LONGEST
+        self._run.source.send(Compare(base, fixed, min(max(block, SHORTEST), LONGEST)))
+
+    @staticmethod
+    def _verdict(alone: View, effect: Effect | None) -> Verdict:
+        segment, stale = alone.segments[-1], alone.panel(STALE)
+        late = stale.now if stale else 0.0
+        return judge(segment.latency, segment.memory, effect, segment.pause_share, late)
+
     def _result(self, view: View) -> Result:
         alone = self._alone or view
-        panel, segment, stale = alone.panel("latency"), alone.segments[-1], alone.panel(STALE)
+        panel, segment = alone.panel("latency"), alone.segments[-1]
         effect = view.comparison.effect if view.comparison else None
+        verdict = self._verdict(alone, effect)
         failure = ""
         if view.failure is not None:
             failure = f"{view.failure.file}:{view.failure.line}: {view.failure.message}"
@@ -129,9 +184,10 @@ class Headless:
             pause_share=segment.pause_share,
             retraces=alone.traces,
             effect=effect,
-            verdict=judge(
-                segment.latency, segment.memory, effect, segment.pause_share, stale.now if stale else 0.0
-            ),
+            verdict=verdict,
+            as_declared=not failure and fits(self.scenario.kind, verdict),
+            seconds=self._alone_seconds,
+            load=os.getloadavg()[0],
             failure=failure,
         )
 
@@ -165,53 +221,3 @@ def summary(result: Result) -> str:
     if result.effect is not None:
         lines.append(f"  against the fixed one: {sentence(result.effect)}")
     return "\n".join([*lines, f"  {result.verdict.words}"])
-
-
-def table(results: Sequence[Result]) -> str:
-    """The table of `tfslowtop verify`, in Markdown."""
-    head = "| scenario | kind | verdict here | broken ÷ fixed, wall (95 % CI) | CPU | slope | memory per it |"
-    lines = [head, "|---|---|---|---|---|---|---|"]
-    for r in results:
-        if r.failure:
-            lines.append(f"| `{r.id}` | {r.kind} | failed: {r.failure} | | | | |")
-            continue
-        e = r.effect
-        ratio = f"{e.wall.value:.3g} ({e.wall.low:.3g}–{e.wall.high:.3g})" if e else "–"
-        cpu = f"{e.cpu.value:.3g}" if e and e.cpu else "–"
-        slope: str = r.latency.direction if r.latency else "–"
-        if r.latency is not None and r.latency.direction in ("rising", "falling"):
-            slope += f" {r.latency.percent:+.3g} %/100 it"
-        leak = f"{r.memory.slope / 1024:+.1f} KB" if r.memory and r.memory.direction == "rising" else "flat"
-        outcome = ": ".join(filter(None, [r.verdict.outcome, ", ".join(r.verdict.found)]))
-        lines.append(f"| `{r.id}` | {r.kind} | {outcome} | {ratio} | {cpu} | {slope} | {leak} |")
-    return "\n".join(lines)
-
-
-def machine() -> str:
-    """What the figures were measured on."""
-    name = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-                break
-    except OSError:
-        pass
-    from importlib.metadata import version
-
-    packages = ", ".join(f"{p} {version(p)}" for p in ("tensorflow", "keras", "numpy"))
-    load = os.getloadavg()[0]
-    return (
-        f"{os.cpu_count()} × {name}, Python {platform.python_version()}, {packages}, load average {load:.1f}"
-    )
-
-
-def verify(entries: Sequence[Entry], on_result: Callable[[Result], None], *, seconds: float) -> list[Result]:
-    """Every scenario alone, then against its fixed twin."""
-    results = []
-    for entry in entries:
-        print(f"{entry.id} …", file=sys.stderr, flush=True)
-        result = Headless(entry, params={}, compared=True).go(seconds=seconds, compare=seconds)
-        results.append(result)
-        on_result(result)
-    return results

@@ -1,0 +1,91 @@
+"""`tfslowtop verify`: every scenario measured here, as a table."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..analysis.trend import describe
+from ..catalogue import Entry
+from .scenarios import Headless, Result
+
+COLUMNS = (
+    "scenario",
+    "kind",
+    "verdict here",
+    "ms",
+    "broken ÷ fixed, wall (95 % CI)",
+    "CPU",
+    "slope",
+    "memory per it",
+)
+
+
+def table(results: Sequence[Result]) -> str:
+    """The table of `tfslowtop verify`, in Markdown."""
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    for r in results:
+        if r.failure:
+            lines.append(f"| `{r.id}` | {r.kind} | failed: {r.failure} |" + " |" * (len(COLUMNS) - 3))
+            continue
+        e = r.effect
+        ratio = f"{e.wall.value:.3g} ({e.wall.low:.3g}–{e.wall.high:.3g})" if e else "–"
+        cpu = f"{e.cpu.value:.3g}" if e and e.cpu else "–"
+        leak = f"{r.memory.slope / 1024:+.1f} KB" if r.memory and r.memory.direction == "rising" else "flat"
+        outcome = ": ".join(filter(None, [r.verdict.outcome, ", ".join(r.verdict.found)]))
+        cells = [f"`{r.id}`", r.kind, outcome, f"{r.median_ms:.2g}", ratio, cpu, _slope(r), leak]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _slope(r: Result) -> str:
+    """`rising +36 %/100 it, ×4.1 in 15 s; fixed: flat`, or one word."""
+    if r.latency is None:
+        return "–"
+    text = describe(r.latency)
+    if r.latency.direction == "rising":
+        text += f", ×{r.latency.climb:.1f} in {r.seconds:.0f} s"
+        text += f"; fixed: {describe(r.effect.after)}" if r.effect else ""
+    return text
+
+
+def footnote(results: Sequence[Result]) -> str:
+    """What the table was measured on, and how much of it is as the scenarios say."""
+    loads = [result.load for result in results] or [0.0]
+    right = sum(result.as_declared for result in results)
+    return (
+        f"Measured on {machine()}, {time.strftime('%Y-%m-%d')}, at a load average of {min(loads):.1f} to "
+        f"{max(loads):.1f}. {right} of {len(results)} verdicts are what the scenario says of itself."
+    )
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    from importlib.metadata import version
+
+    packages = ", ".join(f"{p} {version(p)}" for p in ("tensorflow", "keras", "numpy"))
+    return f"{os.cpu_count()} × {name}, Python {platform.python_version()}, {packages}"
+
+
+def verify(entries: Sequence[Entry], on_result: Callable[[Result], None], *, seconds: float) -> list[Result]:
+    """Every scenario alone, then against its fixed twin; `seconds` is the most for each part, as a rule."""
+    results = []
+    for entry in entries:
+        print(f"{entry.id} …", file=sys.stderr, flush=True)
+        headless = Headless(entry, params={}, compared=True)
+        result = headless.go(seconds=seconds, compare=seconds, early=True)
+        results.append(result)
+        on_result(result)
+    return results
