@@ -139,6 +139,8 @@ class Tracker:
         self._oops = oops
         self._main = threading.main_thread().ident
         self._wanted: tuple[str, int] = ("", 0)
+        self.errand: Callable[[FrameType | None], None] | None = None
+        """Something to do once on the main thread, at its next hooked call, with the frame that makes it."""
 
     def count_calls_of(self, name: str, line: int = 0) -> None:
         """Calls of the user's functions of that name, or defined at that line of that file, repeat too."""
@@ -154,6 +156,8 @@ class Tracker:
         try:
             wrapper.f_trace = ENTERED
             frame = wrapper.f_back
+            if self.errand is not None:
+                self._run(frame)
             if frame is None:
                 return None
             visit: Any = frame.f_trace
@@ -169,6 +173,12 @@ class Tracker:
         except Exception as error:
             self._oops(error)
             return None
+
+    def _run(self, frame: FrameType | None) -> None:
+        errand = self.errand
+        if errand is not None and threading.get_ident() == self._main:
+            self.errand = None
+            errand(frame)
 
     def finish(self) -> None:
         """Ends what is still on its way in the frames of all threads, and takes the marks off."""

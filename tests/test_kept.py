@@ -1,0 +1,149 @@
+"""What a program keeps: found by its own names, left as it was, without a line of its code being run."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import linecache
+import sys
+import time
+import types
+import weakref
+from collections import OrderedDict, defaultdict, deque
+
+import pytest
+
+from tfslowtop.agent.grows import grows
+from tfslowtop.agent.names import Kept, Look, variables, weigh
+from tfslowtop.agent.places import Places
+
+
+def look(frame) -> dict[str, Kept]:
+    found = Look(Places(__file__), time.perf_counter_ns())
+    found.around(frame)
+    return {kept.name: kept for kept in found.found}
+
+
+class Keeper:
+    shelf: list[int] = []
+
+    def __init__(self):
+        self.log = [{"n": 1}]
+        self.by_name = {"loss": [0.1, 0.2]}
+
+    def __getattribute__(self, name):
+        raise AssertionError("the program's own code ran")
+
+
+class Loud(list):
+    def __len__(self):
+        raise AssertionError("the program's own code ran")
+
+    __iter__ = __getitem__ = __bool__ = __eq__ = __hash__ = __len__
+
+
+def a_program() -> dict[str, Kept]:
+    # Without asserts of its own: pytest's use locals(), and such a function is left alone.
+    def outer():
+        inside = []
+
+        def keep(value, cache={}):  # noqa: B006
+            inside.append(value)
+            cache[value] = value
+
+        return keep
+
+    keep = outer()
+    for i in range(40):
+        keep(i)
+    history, recent, groups = [1.0] * 7, deque([1, 2], maxlen=2), defaultdict(list, a=[1, 2, 3])
+    ordered, keeper, loud = OrderedDict(x=1), Keeper(), Loud([1, 2, 3])
+    found = look(sys._getframe())
+    del history, recent, groups, ordered, keeper, loud
+    return found
+
+
+def test_containers_are_found_by_the_names_that_the_program_gives_them():
+    lengths = {name: kept.length for name, kept in a_program().items()}
+    assert lengths["inside"] == lengths["cache"] == 40
+    assert (lengths["history"], lengths["recent"], lengths["groups['a']"]) == (7, 2, 3)
+    assert (lengths["keeper.log"], lengths["keeper.by_name['loss']"], lengths["loud"]) == (1, 2, 3)
+    assert lengths["ordered"] == 1 and "Keeper.shelf" in lengths
+
+
+@functools.cache
+def cached(x):
+    return x
+
+
+def test_a_cache_names_the_function_that_it_belongs_to():
+    cached(1)
+    found = look(sys._getframe())["cached"]
+    assert found.length >= 1 and found.place[0] == __file__
+
+
+class Thing:
+    pass
+
+
+def dropped_after_a_look() -> tuple[int, object]:
+    thing = Thing()
+    weak = weakref.ref(thing)
+    holder = [thing]
+    length = look(sys._getframe())["holder"].length
+    del thing
+    holder.clear()
+    return length, weak()
+
+
+def test_nothing_that_was_looked_at_stays_alive():
+    gc.disable()
+    try:
+        assert dropped_after_a_look() == (1, None)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="locals() is a snapshot of its own there")
+def test_a_dict_that_locals_has_given_out_is_left_alone():
+    def uses_locals():
+        before = locals()
+        later = 1
+        variables(sys._getframe())
+        return before, later
+
+    assert "later" not in uses_locals()[0]
+
+
+def test_a_namespace_of_a_module_is_not_emptied():
+    assert variables(types.SimpleNamespace(f_code=compile("0", "<x>", "exec"), f_locals={"a": 1})) == {"a": 1}
+
+
+def test_a_tensor_is_seen_inside_what_is_kept():
+    EagerTensor = type("EagerTensor", (), {})  # noqa: N806
+    assert weigh({"loss": (1, EagerTensor())})[1] and not weigh({"loss": (1, 2.0)})[1]
+    assert weigh([0] * 1000)[0] > 10_000
+
+
+SOURCE = """
+losses, seen = [], {}
+losses.append(0)
+def note(x):
+    seen[x] = x
+class A:
+    def step(self):
+        for i in range(3):
+            self.log["loss"].append(i)
+for batch in data:
+    losses.append(f(batch))
+    total += 1
+    rows += [batch]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("losses", 11), ("seen", 5), ("a.log['loss']", 9), ("rows", 13), ("nothing", 0)]
+)
+def test_the_line_that_fills_it(name, line):
+    linecache.cache["<fills>"] = (len(SOURCE), None, SOURCE.splitlines(keepends=True), "<fills>")
+    assert grows(["<fills>"], name, {("<fills>", 10)})[1] == line

@@ -1,0 +1,105 @@
+"""What the program keeps: containers of its own that grow while its loops go round, and who fills them.
+
+No list of all objects is ever asked for: it has some that are just being made or dying, and touching those
+crashed programs. Here everything is reached by names of the program's own, so it is whole and alive. The look
+is taken by the main thread itself, inside a call that a hook has wrapped anyway; every reference is gone when
+that call goes on. No code of the program's runs: sizes and attributes are read by the built-in types' own
+methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 10 ms.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from types import FrameType, ModuleType
+
+from ..grows import grows, last_name
+from ..kit import Kit
+from ..names import Kept, Look
+from .hook import Hook
+
+#: Turns of some loop before the first look: what is built before belongs to the program.
+_TURNS = 20
+#: Growth of memory since the last look that makes another one worth it, in bytes.
+_GROWTH = 8 << 20
+#: Nanoseconds between two looks at least; and looking takes at most this share of the time.
+_PAUSE = 1_000_000_000
+_SHARE = 0.005
+#: Entries that a container has to gain before it is told of.
+_LEAST = 10
+_TOLD = 3
+
+
+class KeptHook(Hook):
+    title = "what is kept"
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._next = self._rss = self._spent = 0
+        self._first: dict[tuple[str, int], int] = {}
+        self._seen: list[Kept] | None = None
+        self._files: set[str] = set()
+        self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+    def place(self, module: ModuleType) -> None:
+        """Nothing is wrapped: the tracker lets us in."""
+
+    def tick(self, now: int) -> None:
+        if self._seen is not None:
+            seen, self._seen = self._seen, None
+            self._judge(seen)
+            self.kit.gauge("looking seconds", now, self._spent / 1e9)
+        tracker = self.kit.tracker
+        if now < self._next or tracker.errand is not None:
+            return
+        self._next = now + _PAUSE // 4
+        if max((loop.count for loop in tracker.loops), default=0) < _TURNS:
+            return
+        rss = self._resident()
+        if rss >= self._rss + _GROWTH:
+            self._rss = rss
+            tracker.errand = self._look
+
+    def remove(self) -> None:
+        self.kit.tracker.errand = None
+        super().remove()
+
+    def _resident(self) -> int:
+        try:
+            with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
+                return int(file.read().split()[1]) * self._page
+        except OSError:
+            return self._rss + _GROWTH  # where memory cannot be read, time alone decides
+
+    def _look(self, frame: FrameType | None) -> None:
+        """On the main thread, in a hooked call; `frame` is who made it."""
+        start = time.perf_counter_ns()
+        look = Look(self.kit.places, start)
+        look.around(frame)
+        took = time.perf_counter_ns() - start
+        self._spent += took
+        self._next = start + max(_PAUSE, int(took / _SHARE))
+        self._files |= look.files
+        self._seen = look.found
+
+    def _judge(self, seen: list[Kept]) -> None:
+        """On the agent's thread: what has grown since it was seen first, by how many bytes it holds."""
+        grown = []
+        for kept in seen:
+            before = self._first.setdefault(_key(kept), kept.length)
+            if kept.length - before >= _LEAST:
+                grown.append((kept, kept.length - before))
+        present = {_key(kept) for kept in seen}
+        self._first = {key: length for key, length in self._first.items() if key in present}
+        grown.sort(key=lambda pair: -pair[0].bytes * pair[1])
+        loops = [loop for loop in self.kit.tracker.loops if loop.count >= _TURNS]
+        files = [*dict.fromkeys(loop.file for loop in loops), *sorted(self._files)]
+        for kept, more in grown[:_TOLD]:
+            what = "kept-tensor" if kept.tensor else "kept-object"
+            place = kept.place or grows(files, kept.name, {(loop.file, loop.line) for loop in loops})
+            self.kit.tallies.put(what, f"{kept.name}|{kept.kind}", *place, more, 0, kept.bytes * more)
+
+
+def _key(kept: Kept) -> tuple[str, int]:
+    """The same thing has other names in other frames: `self.log`, `trainer.log`."""
+    return last_name(kept.name), kept.id

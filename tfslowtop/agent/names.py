@@ -1,0 +1,225 @@
+"""What can be reached by the program's own names: its containers, how long they are, and what they hold.
+
+Only the built-in types' own methods are used, so no code of the program's runs, and nothing is changed. It is
+for the thread that owns the frames: all that is looked at stands still, and every reference is dropped before
+that thread goes on.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import time
+from collections import deque
+from types import FrameType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+from .places import Places
+
+#: Nanoseconds after which a look ends, wherever it is.
+_BUDGET = 10_000_000
+_DEEP = 5
+#: A longer container is measured and its newest entry looked at; a shorter one is looked through.
+_LONG = 32
+#: Parts of an entry by which its size is judged.
+_LOOKED_AT = 16
+_CONTAINERS = (list, dict, set, deque)
+_OPTIMIZED = 0x1
+#: Before Python 3.13 a function's variables are read into a dict that `locals()` shares: a function that uses
+#: one of these is left alone.
+_SHARED = frozenset({"locals", "vars", "dir", "eval", "exec", "f_locals"})
+_TENSORS = ("EagerTensor", "ResourceVariable")
+_PLAIN = (str, bytes, bytearray, int, float, complex)
+_CACHE = type(functools.lru_cache(lambda: None))
+_missing = object()
+
+
+class Kept(NamedTuple):
+    name: str
+    id: int
+    kind: str
+    length: int
+    bytes: int
+    """Of one entry, the newest, about."""
+    tensor: bool
+    """Whether there is a tensor in that entry."""
+    place: tuple[str, int] | None
+    """Where it is filled, if that is known from the thing itself."""
+
+
+class Look:
+    def __init__(self, places: Places, start: int) -> None:
+        self._places = places
+        self._end = start + _BUDGET
+        self._met: set[int] = set()
+        self.found: list[Kept] = []
+        self.files: set[str] = set()
+        """Of the user's own modules."""
+
+    def around(self, frame: FrameType | None) -> None:
+        """All names of the user's frames from here outwards, then of the user's modules."""
+        while frame is not None:
+            if not self._places.is_library(frame.f_code.co_filename):
+                self._names(variables(frame))
+                self._names(frame.f_globals)
+            frame = frame.f_back
+        for module in list(sys.modules.values()):
+            file = vars(module).get("__file__") if type(module) is ModuleType else None
+            if type(file) is str and not self._places.is_library(file):
+                self.files.add(file)
+                self._names(vars(module))
+
+    def _names(self, names: dict[str, Any]) -> None:
+        if id(names) in self._met:
+            return
+        self._met.add(id(names))
+        for name, value in list(names.items()):
+            if type(name) is str and not name.startswith("__"):
+                try:
+                    self._visit(value, name, 0)
+                except Exception:
+                    pass  # another thread has changed it meanwhile: it is looked at another time
+
+    def _visit(self, value: Any, name: str, depth: int) -> None:
+        kind = type(value)
+        if kind in _PLAIN or value is None or kind is ModuleType:
+            return
+        if depth > _DEEP or id(value) in self._met or time.perf_counter_ns() > self._end:
+            return
+        self._met.add(id(value))
+        if _called(kind) in ("ListWrapper", "_DictWrapper"):  # TensorFlow's, around a list of a tf.Module's
+            value = _wrapped(value)
+            kind = type(value)
+        if issubclass(kind, _CONTAINERS):
+            self._container(value, kind, name, depth)
+        elif kind is FunctionType:
+            self._function(value, depth)
+        elif kind is _CACHE:
+            self._cache(value, name)
+        elif self._own(value if issubclass(kind, type) else kind):
+            inside = type.__getattribute__(value, "__dict__") if issubclass(kind, type) else attributes(value)
+            for key, part in list(inside.items()):
+                if type(key) is str and not key.startswith("__"):
+                    self._visit(part, f"{name}.{key}", depth + 1)
+
+    def _container(self, value: Any, kind: type, name: str, depth: int) -> None:
+        length, newest = measure(value, kind)
+        size, tensor = weigh(newest) if length else (0, False)
+        self.found.append(Kept(name, id(value), _called(kind), length, size, tensor, None))
+        if length > _LONG:
+            return
+        if issubclass(kind, dict):
+            for key, part in list(dict.items(value)):
+                self._visit(part, f"{name}[{key!r}]" if type(key) in (str, int) else name, depth + 1)
+        elif not issubclass(kind, set):
+            base: Any = list if issubclass(kind, list) else deque
+            for number in range(base.__len__(value)):
+                self._visit(base.__getitem__(value, number), f"{name}[{number}]", depth + 1)
+
+    def _cache(self, value: Any, name: str) -> None:
+        inner = value.__wrapped__
+        if type(inner) is FunctionType and not self._places.is_library(inner.__code__.co_filename):
+            place = (inner.__code__.co_filename, inner.__code__.co_firstlineno)
+            length = value.cache_info().currsize
+            self.found.append(Kept(name, id(value), "lru_cache", length, 0, False, place))
+
+    def _function(self, value: FunctionType, depth: int) -> None:
+        """What a closure or a default argument keeps."""
+        code = value.__code__
+        if self._places.is_library(code.co_filename):
+            return
+        for cell_name, cell in zip(code.co_freevars, value.__closure__ or (), strict=False):
+            try:
+                self._visit(cell.cell_contents, cell_name, depth + 1)
+            except ValueError:
+                pass  # an empty cell
+        defaults = value.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+        for argument, default in zip(names, defaults, strict=False):
+            self._visit(default, argument, depth + 1)
+
+    def _own(self, kind: type) -> bool:
+        """Whether a class is the program's."""
+        module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
+        file = vars(module).get("__file__") if type(module) is ModuleType else None
+        return type(file) is str and not self._places.is_library(file)
+
+
+def variables(frame: FrameType) -> dict[str, Any]:
+    """The variables of a frame of this thread's; the frame is left as it was."""
+    code = frame.f_code
+    if not code.co_flags & _OPTIMIZED:
+        return frame.f_locals  # a module's own dict
+    if sys.version_info >= (3, 13):
+        return dict(frame.f_locals)
+    if sys.gettrace() is not None or not _SHARED.isdisjoint(code.co_names):
+        return {}
+    shared = frame.f_locals
+    result = dict(shared)
+    # The frame keeps this dict until it ends, and with it all that is in it now. Nobody else has it.
+    if sys.getrefcount(shared) <= 3:
+        shared.clear()
+    return result
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """An object's own, without asking its class."""
+    try:
+        inside = object.__getattribute__(value, "__dict__")
+    except Exception:
+        return {}
+    return inside if type(inside) is dict else {}
+
+
+def _called(kind: type) -> str:
+    return str(type.__getattribute__(kind, "__name__"))
+
+
+def _wrapped(value: Any) -> Any:
+    inside = attributes(value).get("_storage", _missing)
+    return getattr(value, "__wrapped__", None) if inside is _missing else inside
+
+
+def measure(value: Any, kind: type) -> tuple[int, Any]:
+    """Length and newest entry of a container, by the built-in type's own methods."""
+    if issubclass(kind, dict):
+        return dict.__len__(value), next(reversed(dict.values(value)), None)
+    if issubclass(kind, set):
+        return set.__len__(value), next(set.__iter__(value), None)
+    base: Any = list if issubclass(kind, list) else deque
+    length = base.__len__(value)
+    return length, base.__getitem__(value, -1) if length else None
+
+
+def weigh(value: Any, depth: int = 0) -> tuple[int, bool]:
+    """About how many bytes it holds, and whether a tensor is in it."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return sys.getsizeof(value), False
+    name = _called(kind)
+    if name in _TENSORS:
+        return _elements(value), True
+    if name == "ndarray" and type.__getattribute__(kind, "__module__") == "numpy":
+        return int(value.nbytes) + 112, False
+    parts: list[Any] = []
+    length = 0
+    if depth <= 3 and kind in (list, tuple, deque):
+        length = len(value)
+        parts = [value[i] for i in range(min(length, _LOOKED_AT))]
+    elif depth <= 3 and kind is dict:
+        length = len(value)
+        parts = list(itertools.islice(value.values(), _LOOKED_AT))
+    elif depth <= 3:
+        parts = list(attributes(value).values())[:_LOOKED_AT]
+        length = len(parts)
+    weights = [weigh(part, depth + 1) for part in parts]
+    mean = sum(w for w, _ in weights) / len(weights) if weights else 0.0
+    return 64 + int((mean + 8) * length), any(tensor for _, tensor in weights)
+
+
+def _elements(tensor: Any) -> int:
+    try:
+        return int(tensor.dtype.size * (tensor.shape.num_elements() or 0))
+    except Exception:
+        return 0
