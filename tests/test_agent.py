@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,7 +164,7 @@ def test_a_watcher_that_talks_garbage_is_hung_up_on():
     ours, theirs = socket.socketpair()
     channel = SocketChannel(ours)
     theirs.send(b"GET / HTTP/1.1\r\n\r\n")
-    assert channel.wait(0.5) == []
+    assert channel.heard() == []
     assert not channel.alive
 
 
@@ -209,3 +210,26 @@ def test_an_import_is_announced_before_and_after(tmp_path, monkeypatch):
     assert seen[-1] == "there"
     watch.remove()
     assert watch not in sys.meta_path
+
+
+def test_a_module_that_is_looked_for_or_fails_is_still_waited_for(tmp_path, monkeypatch):
+    import importlib.util
+
+    (tmp_path / "fails_once.py").write_text(
+        "import sys\nif not hasattr(sys, 'mended'): raise ImportError('no')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    watch, seen = Watch(), []
+    watch.on_import("fails_once", before=lambda: seen.append("before"), after=lambda: seen.append("after"))
+    spec = importlib.util.find_spec("fails_once")
+    assert spec.loader.get_filename("fails_once") == spec.origin == str(tmp_path / "fails_once.py")
+    assert seen == []
+    with pytest.raises(ImportError):
+        import fails_once
+    assert seen == ["before"]
+    monkeypatch.setattr(sys, "mended", True, raising=False)
+    import fails_once
+
+    assert seen == ["before", "before", "after"]
+    assert type(fails_once.__spec__.loader).__name__ == "SourceFileLoader"
+    watch.remove()

@@ -1,7 +1,8 @@
 """Says when a module's import begins and ends, without importing anything itself.
 
-A finder at the front of `sys.meta_path` that finds nothing: it asks the others, and wraps the loader of the
-modules that somebody waits for. Each is wrapped once; the finder leaves when none is left.
+A finder at the front of `sys.meta_path` that finds nothing: it asks the others, and lends a loader of its own
+to the modules that somebody waits for. A module that is merely looked for (`importlib.util.find_spec`), or
+whose import fails, is still waited for.
 """
 
 from __future__ import annotations
@@ -10,15 +11,27 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import sys
+from _thread import get_ident
 from collections.abc import Callable, Sequence
 from types import ModuleType
+from typing import Any
 
 Callback = Callable[[], None]
 
 
+def _nothing() -> None:
+    pass
+
+
+_NOBODY: tuple[Callback, Callback] = (_nothing, _nothing)
+
+
 class _Loader(importlib.abc.Loader):
-    def __init__(self, inner: importlib.abc.Loader, before: Callback, after: Callback) -> None:
-        self._inner, self._before, self._after = inner, before, after
+    def __init__(self, inner: importlib.abc.Loader, waiting: dict[str, tuple[Callback, Callback]]) -> None:
+        self._inner, self._waiting = inner, waiting
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._inner.create_module(spec)
@@ -29,18 +42,24 @@ class _Loader(importlib.abc.Loader):
         module.__loader__ = self._inner
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
-        self._before()
-        self._inner.exec_module(module)
-        self._after()
+        name = module.__name__
+        before, after = callbacks = self._waiting.pop(name, _NOBODY)
+        before()
+        try:
+            self._inner.exec_module(module)
+        except BaseException:
+            if callbacks is not _NOBODY:
+                self._waiting[name] = callbacks
+            raise
+        after()
 
 
 class Watch(importlib.abc.MetaPathFinder):
     def __init__(self) -> None:
         self._waiting: dict[str, tuple[Callback, Callback]] = {}
+        self._searching = 0
 
-    def on_import(
-        self, name: str, *, before: Callback = lambda: None, after: Callback = lambda: None
-    ) -> None:
+    def on_import(self, name: str, *, before: Callback = _nothing, after: Callback = _nothing) -> None:
         """Calls `before` and `after` around the import of `name`; `after` at once if it is there already."""
         if name in sys.modules:
             importlib.import_module(name)  # waits, if another thread is in the middle of it
@@ -58,16 +77,25 @@ class Watch(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        callbacks = self._waiting.pop(fullname, None)
-        if callbacks is None:
+        me = get_ident()
+        if fullname not in self._waiting or self._searching == me:
             return None
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(fullname, path, target)
+        self._searching = me  # another finder of this kind may ask everybody again, us too
+        try:
+            spec = _search(fullname, path, target, but=self)
+        finally:
+            self._searching = 0
+        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader, self._waiting)
+        return spec
+
+
+def _search(
+    name: str, path: Sequence[str] | None, target: ModuleType | None, *, but: object
+) -> importlib.machinery.ModuleSpec | None:
+    for finder in list(sys.meta_path):
+        if finder is not but and hasattr(finder, "find_spec"):
+            spec = finder.find_spec(name, path, target)
             if spec is not None:
-                if spec.loader is not None and hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, *callbacks)
                 return spec
-        self._waiting[fullname] = callbacks  # not there now; perhaps later, from another path
-        return None
+    return None
