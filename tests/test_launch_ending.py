@@ -73,6 +73,18 @@ def gone(pid: int, seconds: float = 30.0) -> bool:
     return False
 
 
+def test_ctrl_z_does_not_leave_the_script_stopped_for_good(run):
+    source, count = run()
+    wait_for(source, printing)
+    source.type("\x1a")
+    wait_for(source, lambda events: any(isinstance(e, Note) and "Ctrl-Z" in e.text for e in events))
+    assert still_counts(count)
+    os.kill(source.pid, signal.SIGSTOP)  # somebody means it: nobody takes that back
+    assert not still_counts(count, 0.5)
+    os.kill(source.pid, signal.SIGCONT)
+    assert still_counts(count)
+
+
 def test_everything_is_read_before_the_end():
     code = "import sys\nfor i in range(60000): print(f'{i:05d} é' + 'x' * 60)\nsys.stderr.write('last words')"
     result = watched_in_terminal(["-c", code], env=environment())

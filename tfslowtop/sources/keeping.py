@@ -144,12 +144,19 @@ class Keeper:
         return True
 
     def _reap(self) -> None:
-        if self._code is not None:
-            return
-        pid, status = os.waitpid(self._pid, os.WNOHANG)
-        if pid:
-            self._code = os.waitstatus_to_exitcode(status)
-            take_back_foreground(self._master)
+        while self._code is None:
+            pid, status = os.waitpid(self._pid, os.WNOHANG | os.WUNTRACED)
+            if not pid:
+                return
+            if not os.WIFSTOPPED(status):
+                self._code = os.waitstatus_to_exitcode(status)
+                take_back_foreground(self._master)
+            elif os.WSTOPSIG(status) == signal.SIGTSTP:
+                # Ctrl-Z. A shell would take over and wait for `fg`; here is none, so it would stop for good.
+                self._say(
+                    "Ctrl-Z does not suspend the script: there is no shell in its terminal to resume it."
+                )
+                self._signal(signal.SIGCONT)
 
     def _quiet(self) -> bool:
         """After the script's end: everything it wrote and its agent sent has been read."""
