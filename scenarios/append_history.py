@@ -16,6 +16,10 @@ SCENARIO = Scenario(
         "So an iteration costs as much as all the steps recorded before it. "
         "A list, or an array with room to spare, writes only the new step."
     ),
+    example=(
+        "None: the article's first example allocates anew but keeps nothing, so nothing grows (see "
+        "large_arrays)."
+    ),
     params=(
         Param("units", 1000, "units of the small simulation whose state is recorded", minimum=1),
         # Small, so that a demo stays below 4 MB: NumPy asks for huge pages there, and the curve steps down.

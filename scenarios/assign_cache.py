@@ -29,6 +29,8 @@ SCENARIO = Scenario(
         Fix("assign_tensor", "assign a float32 tensor instead of a float64 NumPy array"),
     ),
     cure=("leave_unchanged",),
+    # One thread: on busy cores a second one would measure the neighbours.
+    env={"TF_NUM_INTRAOP_THREADS": "1"},
 )
 
 

@@ -18,6 +18,10 @@ SCENARIO = Scenario(
         "Eight equal tf.matmul cost about as much as one: TensorFlow merges them. "
         "Calling the function once and using its result again comes close to that."
     ),
+    example=(
+        "None: prose only. The article's examples call tf.numpy_function once each, so there is nothing "
+        "to merge."
+    ),
     params=(
         Param("repeats", 8, "times that the same expression is written", minimum=1),
         Param("size", 200, "rows and columns of the matrix", minimum=1, gpu=1000),

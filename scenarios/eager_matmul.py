@@ -30,6 +30,8 @@ SCENARIO = Scenario(
     ),
     base=("hoist_data", "transpose_b"),
     cure=("session",),
+    # One thread: on busy cores a second one would measure the neighbours.
+    env={"TF_NUM_INTRAOP_THREADS": "1"},
 )
 
 

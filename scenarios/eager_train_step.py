@@ -20,7 +20,7 @@ SCENARIO = Scenario(
     ),
     params=(
         Param("units", 32, "units in each hidden layer", minimum=1, gpu=2048),
-        Param("layers", 3, "hidden layers", minimum=1, gpu=12),
+        Param("layers", 1, "hidden layers", minimum=1, gpu=12),
         Param("batch", 32, "rows per step", minimum=1, gpu=1024),
     ),
     fixes=(

@@ -29,6 +29,8 @@ SCENARIO = Scenario(
         Fix("cast_each", "cast them to float32 in each iteration", half=True),
     ),
     cure=("cast_once",),
+    # One thread: on busy cores a second one would measure the neighbours.
+    env={"TF_NUM_INTRAOP_THREADS": "1"},
 )
 
 

@@ -18,6 +18,10 @@ SCENARIO = Scenario(
         "run than at its start. "
         "Blocks that are kept and written again are not faster here."
     ),
+    example=(
+        "None: the article's first example allocates blocks of one size only, which cannot fragment a "
+        "heap (see large_arrays)."
+    ),
     params=(
         Param("survivors", 1000, "arrays that are alive at any time", minimum=1, gpu=4000),
         Param("replaced", 500, "random ones of them replaced per iteration", minimum=1),

@@ -18,6 +18,9 @@ SCENARIO = Scenario(
         "The cost returns in every iteration but does not grow, and neither does memory while nothing "
         "keeps the old functions."
     ),
+    example=(
+        "None with tf.function: the article's first example is of the old graph mode (see graph_growth)."
+    ),
     params=(
         Param("size", 10_000, "numbers in the tensor", minimum=1, gpu=10_000_000),
         Param("ops", 5, "operations inside the function", minimum=1, gpu=50),

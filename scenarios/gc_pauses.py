@@ -18,6 +18,7 @@ SCENARIO = Scenario(
         "in twenty stands still for many times its length. "
         "gc.freeze() takes what is alive now out of the collector's sight, and the long pauses go."
     ),
+    example="None: prose only.",
     params=(
         Param("kept", 300000, "records kept from the start (an index, a vocabulary, a cache)", minimum=1),
         Param("new", 5000, "records made per iteration; those of the last 20 iterations are kept", minimum=1),

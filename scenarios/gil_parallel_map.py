@@ -1,5 +1,6 @@
-"""A parallel map over a Python function: the threads take turns, because of the interpreter lock."""
+"""A parallel map over calls that hold the interpreter lock, and over calls that let go of it."""
 
+import ctypes
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -14,81 +15,60 @@ SCENARIO = Scenario(
     claim="tf.numpy_function runs on one core, so a parallel map does not help it.",
     source="003, section 1, third bullet",
     mechanism=(
-        "A function of pure Python holds the interpreter lock while it computes, so two calls of it in a "
-        "parallel map take turns. "
-        "Here the second call did not shorten the Python function; the native one gained nothing either on "
-        "two busy cores, so how much is the lock's doing is not settled. "
-        "Native ops, or whole-array NumPy inside the same tf.numpy_function, need a fraction of the CPU "
-        "time and help in any case."
+        "Python code holds the interpreter lock while it runs, so the calls of a parallel map take turns; "
+        "code that lets go of the lock, as NumPy does in large operations, runs side by side. "
+        "Here each call waits in C, with the lock held or without, so that no free core is needed to see "
+        "the difference. "
+        "It is the function that decides, not tf.numpy_function."
     ),
+    example="None: prose only. The article's examples make one call at a time.",
     params=(
         Param("elements", 8, "elements that go through the map per iteration", minimum=1),
-        Param("numbers", 2000, "square roots to find per element", minimum=1, gpu=20000),
+        Param("calls", 4, "calls at a time in the parallel map", minimum=1),
+        Param("wait", 2.0, "milliseconds that each call takes", minimum=0.1),
     ),
     fixes=(
-        Fix("native", "write the function with TensorFlow ops instead of tf.numpy_function"),
-        Fix("vectorise", "whole-array NumPy in tf.numpy_function instead of a Python loop"),
-        Fix("parallel", "give the map num_parallel_calls=2", half=True),
+        Fix("release_lock", "call code that lets go of the lock, as NumPy's large operations do"),
+        Fix("parallel", "give the map num_parallel_calls", half=True),
     ),
     base=("parallel",),
-    cure=("native",),
-    env={"OPENBLAS_NUM_THREADS": "1"},
+    cure=("release_lock",),
 )
 
-STEPS = 20  # of Newton's method, for each square root
-
-
-def number_by_number(x: np.ndarray) -> np.ndarray:
-    roots = []
-    for number in x.tolist():
-        root = 1.0
-        for _ in range(STEPS):
-            root = 0.5 * (root + number / root)
-        roots.append(root)
-    return np.array(roots)
-
-
-def whole_array(x: np.ndarray | tf.Tensor) -> np.ndarray | tf.Tensor:
-    root = 0.5 * (1.0 + x)
-    for _ in range(STEPS - 1):
-        root = 0.5 * (root + x / root)
-    return root
+# The same C function: ctypes lets go of the lock around a call through CDLL, not through PyDLL.
+LOCK_HELD, LOCK_RELEASED = ctypes.PyDLL(None).usleep, ctypes.CDLL(None).usleep
 
 
 def setup(params: Params) -> SimpleNamespace:
-    def in_python(x: tf.Tensor) -> tf.Tensor:
-        return tf.numpy_function(number_by_number, [x], tf.float64)
+    microseconds = int(params.wait * 1000)
 
-    def in_numpy(x: tf.Tensor) -> tf.Tensor:
-        return tf.numpy_function(whole_array, [x], tf.float64)
+    def doubling(wait: Callable[[int], int]) -> Callable[[tf.Tensor], tf.Tensor]:
+        def double(x: np.ndarray) -> np.ndarray:
+            wait(microseconds)
+            return x * 2
 
-    data = np.random.default_rng(7).uniform(1, 100, (params.elements, params.numbers))
-    elements = tf.data.Dataset.from_tensor_slices(data).repeat()
+        return lambda x: tf.numpy_function(double, [x], tf.float32)
+
+    elements = tf.data.Dataset.range(params.elements, output_type=tf.float32).repeat()
     options = tf.data.Options()
     options.autotune.enabled = False
-    options.experimental_optimization.inject_prefetch = (
-        False  # nothing may be computed ahead, between iterations
-    )
+    options.experimental_optimization.inject_prefetch = False  # nothing is computed between iterations
 
-    def pipeline(function: Callable[[tf.Tensor], tf.Tensor], calls: int | None) -> Iterator[tf.Tensor]:
-        return iter(elements.map(function, num_parallel_calls=calls).with_options(options))
+    def pipeline(wait: Callable[[int], int], calls: int | None) -> Iterator[tf.Tensor]:
+        mapped = elements.map(doubling(wait), num_parallel_calls=calls)
+        return iter(mapped.batch(params.elements).with_options(options))
 
     return SimpleNamespace(
-        elements=params.elements,
-        python=pipeline(in_python, None),
-        python_parallel=pipeline(in_python, 2),
-        numpy=pipeline(in_numpy, None),
-        numpy_parallel=pipeline(in_numpy, 2),
-        native=pipeline(whole_array, None),
-        native_parallel=pipeline(whole_array, 2),
+        held=pipeline(LOCK_HELD, None),
+        held_parallel=pipeline(LOCK_HELD, params.calls),
+        released=pipeline(LOCK_RELEASED, None),
+        released_parallel=pipeline(LOCK_RELEASED, params.calls),
     )
 
 
 def iteration(s: SimpleNamespace, fixes: Fixes, i: int) -> float:
-    if fixes.native:
-        pipeline = s.native_parallel if fixes.parallel else s.native
-    elif fixes.vectorise:
-        pipeline = s.numpy_parallel if fixes.parallel else s.numpy
+    if fixes.release_lock:
+        pipeline = s.released_parallel if fixes.parallel else s.released
     else:
-        pipeline = s.python_parallel if fixes.parallel else s.python
-    return sum(float(next(pipeline)[0]) for _ in range(s.elements))
+        pipeline = s.held_parallel if fixes.parallel else s.held
+    return float(tf.reduce_sum(next(pipeline)))

@@ -18,6 +18,10 @@ SCENARIO = Scenario(
         "The price is the same at every iteration: it does not get worse. "
         "The copy over the bus and the memory of a GPU need a GPU: neither was measured here."
     ),
+    example=(
+        "None of its own. But its third example feeds a float64 array to a float32 placeholder, so each "
+        "of its runs copies and casts, as here."
+    ),
     params=(Param("size", 2_000_000, "numbers in the array", minimum=1, gpu=50_000_000),),
     fixes=(
         Fix("match_dtype", "keep the NumPy array in float32: a copy, but no cast", half=True),

@@ -17,6 +17,7 @@ SCENARIO = Scenario(
         "That costs a fixed price per element, far above the price of the arithmetic. "
         "Nothing accumulates: the thousandth iteration costs what the first did."
     ),
+    example="None: the article says it in prose and measures nothing.",
     params=(Param("size", 20_000, "elements in the array", minimum=1, gpu=200_000),),
     fixes=(
         Fix("as_list", "loop over array.tolist(): plain floats instead of NumPy scalars", half=True),

@@ -28,6 +28,8 @@ SCENARIO = Scenario(
         Fix("keep_float", "keep only the loss, as a Python number"),
     ),
     cure=("keep_loss_tensor",),
+    # One thread: on busy cores a second one would measure the neighbours.
+    env={"TF_NUM_INTRAOP_THREADS": "1"},
 )
 
 

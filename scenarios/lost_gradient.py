@@ -19,6 +19,7 @@ SCENARIO = Scenario(
         "than twice the CPU time of a gradient written by hand. "
         "TensorFlow's own op needs neither and is the cheapest."
     ),
+    example="None: prose only. No example takes a gradient.",
     params=(Param("size", 64, "rows and columns of the matrix", minimum=1, gpu=1024),),
     fixes=(
         Fix("py_function", "use tf.py_function with TensorFlow ops: it records a gradient"),

@@ -19,6 +19,10 @@ SCENARIO = Scenario(
         "With an unknown dimension in the signature, or reduce_retracing, one or two graphs serve all "
         "lengths."
     ),
+    example=(
+        "The article's first example changes the size once, in a Session, where nothing is traced again "
+        "(see unknown_dimension)."
+    ),
     params=(
         Param("shapes", 20_000, "different lengths before the first one comes again", minimum=1),
         Param("ops", 3, "operations inside the function", minimum=1),

@@ -27,6 +27,8 @@ SCENARIO = Scenario(
     ),
     fixes=(Fix("read_later", "keep the loss as a tensor and read it every 50 steps"),),
     cure=("read_later",),
+    # One thread: on busy cores a second one would measure the neighbours.
+    env={"TF_NUM_INTRAOP_THREADS": "1"},
 )
 
 

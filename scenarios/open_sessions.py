@@ -31,6 +31,8 @@ SCENARIO = Scenario(
         Fix("one_session", "open one session before the loop"),
     ),
     cure=("close",),
+    # One thread: on busy cores a second one would measure the neighbours.
+    env={"TF_NUM_INTRAOP_THREADS": "1"},
 )
 
 

@@ -16,6 +16,10 @@ SCENARIO = Scenario(
         "XLA compiles the chain into one loop, which its optimised program shows as a single fusion. "
         "Other data of the same shape changes nothing: no new trace, and the time is that of unchanged data."
     ),
+    example=(
+        "None: prose only. The article's second example changes its data, but runs a single op, which "
+        "leaves nothing to fuse."
+    ),
     params=(
         Param("ops", 30, "elementwise operations in the chain", minimum=1),
         Param("size", 500_000, "numbers in the array", minimum=1, gpu=50_000_000),

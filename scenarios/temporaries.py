@@ -19,6 +19,7 @@ SCENARIO = Scenario(
         "large new array instead of two. "
         "The price is the same in every iteration: it does not rise."
     ),
+    example=("None: prose only. The article's first example makes one array and no temporaries."),
     params=(
         Param("size", 5_000_000, "numbers in each array: 40 MB", minimum=1, gpu=50_000_000),
         Param("block", 16_384, "numbers in a block that fits the cache", minimum=1),

@@ -20,6 +20,10 @@ SCENARIO = Scenario(
         "Making the constant tensors once, before the loop, saves the time of making them, the same in each "
         "iteration."
     ),
+    example=(
+        "None of its own. The first example does make constants in each iteration, but in graph mode, "
+        "where they stay in the graph (see graph_growth)."
+    ),
     params=(
         Param("tensors", 20, "constant tensors made per iteration", minimum=1, gpu=50),
         Param("size", 100, "rows and columns of each", minimum=1, gpu=1000),

@@ -18,6 +18,9 @@ SCENARIO = Scenario(
         "One tf.function runs them all for one dispatch, and XLA compiles them together. "
         "The price is per op and stays the same: nothing accumulates."
     ),
+    example=(
+        "None: prose only. The article's eager example is one large product, the opposite of many small ops."
+    ),
     params=(
         Param("ops", 100, "operations per iteration", minimum=2),
         Param("size", 8, "numbers in the tensor", minimum=1),
