@@ -16,8 +16,9 @@ def finding(f: Finding) -> dict[str, Any]:
         "line": f.line or None,
         "symbol": f.symbol or None,
         "since_step": f.since_step,
-        "cost_seconds": f.cost_seconds,
-        "share": f.share,
+        "cost_seconds": None if f.basis == "not measured" else f.cost_seconds,
+        "cost_basis": f.basis,
+        "share": None if f.basis == "not measured" else f.share,
         "confidence": f.confidence,
         "sentence": f.sentence,
         "evidence": dict(f.evidence),
@@ -34,9 +35,7 @@ def told(view: View) -> list[str]:
     width = max((len(f.cause) for f in view.findings), default=0)
     for number, f in enumerate(view.findings, 1):
         place = f.place + (f" in {f.symbol}" if f.symbol and f.symbol not in f.place else "")
-        lines.append(
-            f"  {number}  {f.cause:{width}}  {place or 'the machine'}   {100 * f.share:.0f} % of the time"
-        )
+        lines.append(f"  {number}  {f.cause:{width}}  {place or 'the machine'}   {f.share_words}")
         lines.append(f"     {f.sentence}")
         lines.append(f"     {f.fix.summary}")
         lines += [f"     explains: {s.cause}  {s.place}  {s.sentence}" for s in f.symptoms[:3]]

@@ -68,7 +68,7 @@ def diagnose(facts: Facts) -> tuple[Finding, ...]:
             under.setdefault(id(cause), []).append(f)
     symptoms = {id(f) for group in under.values() for f in group}
     roots = [f for f in found if id(f) not in symptoms]
-    roots.sort(key=lambda f: (f.cause in _MACHINE, f.cause in _LEAKS and f.share < 0.2, -f.cost_seconds))
+    roots.sort(key=lambda f: (f.cause in _MACHINE, f.basis == "not measured", -f.rank))
     return tuple(f.with_symptoms(tuple(_all_under(f, under))) for f in roots)
 
 
@@ -76,7 +76,7 @@ def _all_under(f: Finding, under: dict[int, list[Finding]]) -> list[Finding]:
     result = []
     for symptom in under.get(id(f), ()):
         result += [symptom, *_all_under(symptom, under)]
-    return sorted(result, key=lambda s: -s.cost_seconds)
+    return sorted(result, key=lambda s: -s.rank)
 
 
 def _of_a_library(f: Finding, found: list[Finding]) -> bool:
@@ -96,7 +96,7 @@ def _explanation(f: Finding, found: list[Finding]) -> Finding | None:
                 and f.key[1:] != other.key[1:]
             ):
                 continue  # a function of the user's own has its own reason
-            if f.cause in _LEAKS or other.cost_seconds >= _WEIGHS * f.cost_seconds:
+            if f.cause in _LEAKS or other.rank >= _WEIGHS * f.rank:
                 return other
     return None
 

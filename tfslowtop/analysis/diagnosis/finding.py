@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Confidence = Literal["high", "medium"]
+#: What stands behind `cost_seconds`: the time lost itself; the time spent there, of which the change saves a part
+#: that nobody has measured; or nothing, because it costs something else than time.
+Basis = Literal["measured", "at most", "not measured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,31 @@ class Finding:
     mechanism: str = ""
     symptoms: tuple[Finding, ...] = ()
     """What this one explains."""
+    basis: Basis = "measured"
+    weight: float = 1.0
+    """How much of the cost counts for the order of findings; never shown."""
 
     @property
     def place(self) -> str:
         return f"{self.file.rsplit('/', 1)[-1]}:{self.line}" if self.file else ""
+
+    @property
+    def rank(self) -> float:
+        return self.weight * self.cost_seconds
+
+    @property
+    def cost_words(self) -> str:
+        """What it costs, in a few words that hold."""
+        if self.basis == "not measured":
+            return "its cost in time is not measured"
+        most = "at most " if self.basis == "at most" else ""
+        return f"{most}{self.cost_seconds:.1f} s, {100 * self.share:.0f} % of the time"
+
+    @property
+    def share_words(self) -> str:
+        if self.basis == "not measured":
+            return "memory" if self.cause.endswith("-leak") else "not measured"
+        return f"{'up to ' if self.basis == 'at most' else ''}{100 * self.share:.0f} % of the time"
 
     @property
     def headline(self) -> str:

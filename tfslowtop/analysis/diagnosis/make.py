@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .facts import Facts
-from .finding import Confidence, Finding, Fix
+from .finding import Basis, Confidence, Finding, Fix
 from .texts import TEXTS
 
 #: A cause that takes less than this share of the time is not worth anybody's: 5 % is what a busy machine
@@ -18,20 +18,27 @@ def finding(
     cause: str,
     place: tuple[str, int],
     sentence: str,
-    cost: float,
+    cost: float | None,
     *,
     symbol: str = "",
     since: int = 0,
     confidence: Confidence = "high",
+    at_most: bool = False,
+    weight: float = 1.0,
     remedy: str = "",
     least: float = LEAST_SHARE,
     names: dict[str, str] | None = None,
     **evidence: object,
 ) -> Finding | None:
-    """A finding, or nothing if it costs too little."""
-    share = facts.share(cost)
-    if share < least or cost < LEAST_SECONDS:
+    """A finding, or nothing if it costs too little; with `least` of 0 it is made whatever it costs.
+
+    `cost` is what was measured: the seconds lost, or those spent there (`at_most`), of which `weight` counts
+    for the order. None is for what is not paid in time.
+    """
+    counts = (cost or 0.0) * weight
+    if cost is not None and least and (facts.share(counts) < least or counts < LEAST_SECONDS):
         return None
+    basis: Basis = "not measured" if cost is None else "at most" if at_most or weight < 1 else "measured"
     text = TEXTS[cause]
     words = {"name": "the value", "function": "the function", **(names or {})}
 
@@ -42,7 +49,7 @@ def finding(
 
     return Finding(
         cause=cause, file=place[0], line=place[1], symbol=symbol, since_step=since,
-        cost_seconds=cost, share=share, confidence=confidence,
+        cost_seconds=cost or 0.0, share=facts.share(cost or 0.0), confidence=confidence, basis=basis, weight=weight,
         sentence=sentence, fix=Fix(remedy or fill(text.remedy), fill(text.code)),
         evidence={**evidence, "steps": facts.steps}, scenario=text.scenario, mechanism=text.mechanism,
     )  # fmt: skip

@@ -43,7 +43,8 @@ def models(facts: Facts) -> list[Finding]:
     building = sum(facts.at_line(c.file, c.line) for c in built)
     calls = [c for c in facts.of("fit-call", "predict", "evaluate") if c.calls <= 2 * worst.count]
     # What a new model makes anew: itself, its variables, its functions; the first call of fit or predict.
-    cost = max(building, sum(c.seconds for c in built)) + max(retraced, 0.8 * sum(c.seconds for c in calls))
+    called = sum(c.seconds for c in calls)
+    cost = max(building, sum(c.seconds for c in built)) + max(retraced, called)
     verb = {"load": "loaded", "compile": "compiled"}.get(worst.what, "built")
     name = "The model" if worst.what != "model" else f"The model ({worst.symbol})"
     made = finding(
@@ -53,6 +54,7 @@ def models(facts: Facts) -> list[Finding]:
         f"{name} is {verb} again at this line, {worst.count} times in {facts.steps} steps, "
         f"{ms(cost / worst.count)} each time.",
         cost,
+        weight=0.85 if called > retraced else 1.0,  # some of those calls is work that has to be done
         symbol=worst.symbol,
         since=worst.since,
         created=worst.count,
@@ -87,7 +89,8 @@ def variables(facts: Facts) -> list[Finding]:
     if not lines:
         return []
     worst = lines[0]
-    cost = max(worst.seconds, 0.8 * facts.at_line(worst.file, worst.line))
+    line = facts.at_line(worst.file, worst.line)
+    cost = max(worst.seconds, line)
     made = finding(
         facts,
         "variable-recreated",
@@ -95,6 +98,7 @@ def variables(facts: Facts) -> list[Finding]:
         f"tf.Variable is created again at this line, {per_step(worst.count, facts.steps)} per step, "
         f"{worst.count:,} in all, {ms(cost / worst.count)} each.",
         cost,
+        weight=0.8 if line > worst.seconds else 1.0,  # the line does more than create
         symbol="tf.Variable",
         since=worst.since,
         created=worst.count,
@@ -126,6 +130,7 @@ def datasets(facts: Facts) -> list[Finding]:
         f"{what} again at this line, {count} times in {facts.steps} steps; each begins with empty buffers and "
         f"takes {ms(cost / count)} to its first element.",
         cost,
+        at_most=True,
         symbol=worst.symbol.strip("_"),
         since=worst.since,
         created=count,

@@ -30,11 +30,13 @@ def input_bound(facts: Facts) -> list[Finding]:
     # most of the time, the step has to wait for it, whatever is done in parallel.
     busy = python[0] if python else None
     if step.kind == "fit" and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
-        return _waiting(facts, step, busy, 0.8 * busy.seconds, python)
+        return _waiting(facts, step, busy, busy.seconds, python, weight=0.8)
     return []
 
 
-def _waiting(facts: Facts, step: Call, wait: Call, waited: float, python: list[Call]) -> list[Finding]:
+def _waiting(
+    facts: Facts, step: Call, wait: Call, waited: float, python: list[Call], weight: float = 1.0
+) -> list[Finding]:
     place, what, remedy, reason = (wait.file, wait.line), "", "", "pipeline"
     maps = [
         c
@@ -66,6 +68,7 @@ def _waiting(facts: Facts, step: Call, wait: Call, waited: float, python: list[C
         f"The step waits {ms(waited / max(1, step.calls))} of {ms(step.seconds / step.calls)} for its "
         f"data{what}.",
         waited,
+        weight=weight,
         symbol=wait.name if reason == "python" else "tf.data",
         remedy=remedy,
         least=0.2,

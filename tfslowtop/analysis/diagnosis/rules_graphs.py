@@ -29,8 +29,6 @@ def graph_growth(facts: Facts) -> list[Finding]:
         t = facts.step.trend
         rise = f"; a step takes {ms(t.level - t.slope * steps / 2)} at first and {ms(t.level + t.slope * steps / 2)} now"
     others = f" ({len(lines)} lines together)" if len(lines) > 1 else ""
-    # A new op is prepared at its first run: hardly anything of these runs is computing.
-    cost = 0.9 * sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line) * 0.1
     made = finding(
         facts,
         "graph-growth",
@@ -39,9 +37,9 @@ def graph_growth(facts: Facts) -> list[Finding]:
         + (f", {ops.last:,.0f} ops by now" if ops else "")
         + rise
         + ".",
-        cost,
+        sum(r.seconds for r in runs),
+        weight=0.9,  # a new op is prepared at its first run: hardly anything of these runs is computing
         since=worst.since,
-        symbol="",
         ops_per_step=added / steps,
         ops=ops.last if ops else added,
         lines=[f"{short(c.file)}:{c.line} +{c.count}" for c in lines[:5]],
@@ -66,7 +64,8 @@ def sessions(facts: Facts) -> list[Finding]:
         cause,
         (worst.file, worst.line),
         f"{opened} Sessions were opened for {total} runs{tail}; a run takes {ms(runs[0].median) if runs else '?'}.",
-        0.85 * sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line),
+        sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line),
+        weight=0.85,  # the first run of a Session is its dearest
         since=worst.since,
         sessions=opened,
         runs=total,

@@ -4,59 +4,59 @@ from __future__ import annotations
 
 from .facts import Facts
 from .finding import Finding
-from .make import finding, per_step, size
+from .make import finding, size
 
 #: Growth in all, and per step, that a cache or an allocator's arena does not explain.
 LEAK = 24e6
 LEAK_PER_STEP = 2_000.0
+#: The share of the growth that a container has to account for, its entries weighed roughly; entries of a cache,
+#: whose weight is not known.
+EXPLAINS = 0.2
+LEAST_KEPT = 30
 #: The collector takes one to three percent of an ordinary program.
 PAUSES = 0.10
 LEAST_PAUSES = 5
 
 
 def leaks(facts: Facts) -> list[Finding]:
-    """Memory that rises with the steps. What holds it was looked up in the program."""
+    """Memory that rises with the steps. What keeps it was looked up in the program, by its own names."""
     rss = facts.gauges.get("rss")
     step = facts.step
     if rss is None or step is None or facts.steps < 30:
         return []
     trend = rss.trend
     rising = trend is not None and trend.direction == "rising" and trend.low > LEAK_PER_STEP
-    tensors, nbytes = facts.gauges.get("live tensors"), facts.gauges.get("live tensor bytes")
-    counted = tensors is not None and tensors.change >= 0.2 * facts.steps and tensors.change >= 30
-    objects = facts.gauges.get("live objects")
-    per = trend.slope if trend is not None and rising else rss.change / facts.steps
-    kept_bytes = nbytes.last * tensors.change / tensors.last if counted and nbytes and tensors else 0.0
-    if not rising and kept_bytes < LEAK:
+    kept = sorted(
+        (c for c in facts.counted("kept-tensor", "kept-object") if c.late > 0.2), key=lambda c: -c.size
+    )
+    holder = kept[0] if kept else None
+    per = trend.slope if trend is not None and rising else 0.0
+    held = holder.size / max(1, facts.steps - holder.since) if holder else 0.0
+    if max(per, held) * facts.steps < LEAK:
         return []
-    per = max(per, kept_bytes / facts.steps)
-    if per * facts.steps < LEAK:
-        return []
-    kept = [c for c in facts.counted("kept-tensor" if counted else "kept-object") if c.file]
-    place = (kept[-1].file, kept[-1].line) if kept else (step.file, step.line)
-    name = kept[-1].symbol.partition("|")[0] if kept else ""
-    cause = "tensor-leak" if counted else "python-leak"
-    if counted and tensors is not None and nbytes is not None:
-        what = f"{tensors.last:,.0f} tensors were alive at the last count, {size(nbytes.last)}"
-    else:
-        grown = objects.change if objects else 0.0
-        what = (
-            f"{per_step(grown, facts.steps)} more Python objects per step"
-            if grown > facts.steps
-            else "no tensors are kept"
-        )
-    holder = f"; {name} keeps them" if name else ""
+    # A list of numbers grows in many a healthy program: what keeps the memory holds a good part of it.
+    if holder is not None and held < EXPLAINS * per and (holder.size or holder.count < LEAST_KEPT):
+        holder = None
+    name, _, kind = holder.symbol.partition("|") if holder else ("", "", "")
+    tensors = holder is not None and holder.what == "kept-tensor"
+    what = "no list, dict or set that the program has a name for grows with it"
+    if holder is not None:
+        things = "tensors or containers of tensors" if tensors else "entries"
+        what = f"{name}, a {kind}, has {holder.count:,} {things} more than at first"
+    per = max(per, held)
+    place = (holder.file, holder.line) if holder is not None and holder.file else (step.file, step.line)
     made = finding(
         facts,
-        cause,
+        "tensor-leak" if tensors else "python-leak",
         place,
-        f"Memory grows by {size(per)} per step, {size(per * facts.steps)} so far: {what}{holder}.",
-        max(facts.seconds * 0.06, 0.3),
+        f"Memory grows by {size(per)} per step, {size(per * facts.steps)} so far: {what}.",
+        None,
         symbol=name,
-        confidence="high" if kept else "medium",
+        confidence="high" if holder is not None and holder.file else "medium",
+        names={"container": name or "what grows"},
         bytes_per_step=per,
         rss=rss.last,
-        tensors=tensors.last if tensors else None,
+        kept=holder.count if holder else None,
     )
     return [made] if made else []
 

@@ -69,7 +69,8 @@ def eager_step(facts: Facts) -> list[Finding]:
         place,
         f"A step runs {ops:,.0f} eager ops of {1e6 * each:.0f} µs each: {ms(seconds / step.calls)} of its "
         f"{ms(step.seconds / step.calls)}.",
-        0.5 * seconds,
+        seconds,
+        weight=0.5,  # a graph runs the same ops, in half the time at best of what was measured
         symbol=step.name,
         ops_per_step=ops,
         microseconds_per_op=1e6 * each,
@@ -91,7 +92,8 @@ def _eager_without_step(facts: Facts) -> list[Finding]:
         (line.file, line.line),
         f"Up to {rate.largest:,.0f} eager ops run per second; dispatching them takes "
         f"{100 * facts.share(inside):.0f} % of the time.",
-        0.5 * inside,
+        inside,
+        weight=0.5,
         ops_per_second=rate.largest,
         least=0.2,
     )
@@ -116,7 +118,8 @@ def _map_fn(facts: Facts) -> Finding | None:
             (used.file, used.line),
             f"tf.map_fn goes through the batch item by item; {owner.name if owner else 'it'} takes "
             f"{ms(seconds / max(1, owner.calls if owner else used.count))} per call.",
-            0.8 * seconds,
+            seconds,
+            weight=0.8,
             symbol="tf.map_fn",
             least=0.2,
             remedy="Write it for the whole batch, or use tf.vectorized_map.",
@@ -154,7 +157,8 @@ def _calls_per_item(facts: Facts) -> Finding | None:
             "per-sample",
             place,
             f"{call.name}: {number}, {ms(call.median)} each, {call.seconds:.1f} s in all.",
-            0.8 * max(call.seconds, facts.at_line(*place)),
+            max(call.seconds, facts.at_line(*place)),
+            weight=0.8,
             symbol=call.name,
             least=0.2,
             calls=call.calls,
@@ -191,7 +195,8 @@ def _indexing(facts: Facts) -> Finding | None:
         "per-sample",
         (worst.file, worst.line),
         f"Elements are taken out of a tensor one by one: {facts.steps:,} turns of {ms(step.median)}.",
-        0.9 * seconds,
+        seconds,
+        weight=0.9,
         symbol=worst.symbol,
         least=0.2,
         remedy="Use tensor operations on all elements (tf.where, tf.reduce_sum), or call .numpy() once before the loop.",
@@ -221,7 +226,8 @@ def predict_loop(facts: Facts) -> list[Finding]:
             (call.file, call.line),
             f"model.{name} is called {call.calls} times on a small input, {ms(call.median)} each, most of it "
             "for building its dataset and iterator.",
-            0.9 * call.seconds,
+            call.seconds,
+            weight=0.9,
             symbol=f"model.{name}",
             calls=call.calls,
             median_ms=1e3 * call.median,

@@ -82,6 +82,7 @@ def _instances(facts: Facts, f: Traced) -> Finding | None:
         f"{f.function} belongs to a new object at {f.instances} of {f.calls} calls, so each of them traces: "
         f"{cost:.1f} s.",
         cost,
+        at_most=True,
         symbol=f.function,
         remedy="Create the object once, outside the loop.",
         traces=f.count,
@@ -109,6 +110,7 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
         f"{f.function}{where} was traced {f.count} times in {f.calls} calls, {f.seconds:.1f} s: "
         f"{name}{also} {_change(blame)}.",
         cost,
+        at_most=f.jit,  # the calls that compiled also ran
         symbol=f.function,
         since=f.since,
         names={"name": name, "function": f.function},
@@ -149,6 +151,7 @@ def trace_slow(facts: Facts) -> list[Finding]:
             f"Tracing {name} took {count.seconds:.1f} s: this line ran {count.count:,} times in a Python loop "
             "and added its ops to the graph each time.",
             count.seconds,
+            at_most=True,
             symbol=name,
             least=0.2,
             ops=count.count,

@@ -58,7 +58,7 @@ class FindingList(OptionList):
 
     def _row(self, number: int, f: Finding, width: int) -> Text:
         where = f.place + (f" in {f.symbol}" if f.place and f.symbol else "")
-        share = f"{100 * f.share:.0f} % of the time"
+        share = f.share_words
         head = f"{number}  {f.cause}  {where or 'the machine'}"
         room = max(20, width - len(share) - 4)
         text = Text(overflow="ellipsis")
