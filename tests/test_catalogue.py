@@ -33,6 +33,11 @@ def test_a_scenario_is_described_in_full(id):
     assert scenario.fixes, "there is something to try"
     assert all(len(fix.title) <= 75 for fix in scenario.fixes)
     assert len(scenario.fixes) <= 9, "there are nine keys"
+    for param in scenario.params:
+        assert param.parse(str(param.default)) == param.default
+        assert param.gpu is None or param.parse(str(param.gpu)) == param.gpu, (
+            "what a GPU box takes is allowed"
+        )
 
 
 def test_every_example_of_the_articles_has_its_scenario():

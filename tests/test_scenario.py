@@ -63,16 +63,18 @@ def test_parameters_are_parsed_or_refused():
         "c",
         "m",
         params=(
-            Param("n", 5, "", minimum=1),
+            Param("n", 5, "", minimum=1, gpu=700),
             Param("x", 1.5, ""),
             Param("dtype", "f", "", choices=("f", "d")),
         ),
     )
     assert scenario.values({"n": "7"}) == {"n": 7, "x": 1.5, "dtype": "f"}
+    assert scenario.values({"n": "gpu"})["n"] == 700
     for texts, message in [
         ({"n": "x"}, "whole number"),
         ({"n": "0"}, "at least 1"),
         ({"x": "nan"}, "at least"),
+        ({"x": "gpu"}, "takes a number"),
         ({"dtype": "q"}, "one of f, d"),
         ({"m": "1"}, "no parameter 'm'"),
     ]:

@@ -59,9 +59,11 @@ class Param:
     choices: tuple[Value, ...] = ()
     minimum: float = 0
     gpu: Value | None = None
-    """A faithful larger setting for a box with a GPU."""
+    """A faithful larger setting for a box with a GPU; the user writes `name=gpu`."""
 
     def parse(self, text: str) -> Value:
+        if text == "gpu" and self.gpu is not None:
+            return self.gpu
         kind = type(self.default)
         try:
             value: Value = kind(text)

@@ -43,7 +43,8 @@ class ParamsScreen(ModalScreen["dict[str, str] | None"]):
 
     def _label(self, param: Param) -> str:
         allowed = f"; one of {', '.join(map(str, param.choices))}" if param.choices else ""
-        text = f"{param.name}: {param.help}{allowed} (usually {param.default})"
+        large = f"; gpu: {param.gpu}" if param.gpu is not None else ""
+        text = f"{param.name}: {param.help}{allowed} (usually {param.default}{large})"
         return plain(text) if self._ascii else text
 
     @on(Input.Submitted)
