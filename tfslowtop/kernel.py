@@ -235,6 +235,7 @@ def connect() -> SocketChannel:
     sock.connect(address)
     channel = SocketChannel(sock)
     channel.send(Hello(PROTOCOL, token, os.getpid(), sys.version.split()[0]))
+    channel.flush()
     return channel
 
 

@@ -1,8 +1,9 @@
 """The agent: rings on one side, a channel on the other, and one thread between them.
 
-The watched program only ever touches a ring or appends to a deque. Twenty times a second the sender thread
-ships what is there, in packed batches. When the watcher is slow or gone, samples are folded and counted; the
-watched program notices nothing. Errors of the agent's own are swallowed, counted and sent as notes.
+The watched program only ever touches a ring or appends to a deque. Ten or twenty times a second the sender
+thread ships what is there, in packed batches and with one system call. When the watcher is slow or gone,
+samples are folded and counted; the watched program notices nothing. Errors of the agent's own are swallowed,
+counted and sent as notes.
 """
 
 from __future__ import annotations
@@ -73,6 +74,16 @@ def _thin(ranked: list[int], most: int) -> array[int]:
     return array("q", [ranked[round(i * last / (most - 1))] for i in range(most)])
 
 
+def start_thread(run: Callable[[], None]) -> int:
+    """A thread of ours, which the program neither finds nor waits for."""
+    # A signal is for the program's own threads, also when they have blocked it to wait for it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
+    number = _thread.start_new_thread(run, ())
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return number
+
+
 class Agent:
     def __init__(
         self,
@@ -94,19 +105,18 @@ class Agent:
         self._folds: dict[int, _Fold] = {}
         self._lost: dict[int, int] = {}
         self._pending: deque[Event] = deque(maxlen=_PENDING)
-        self._closing = threading.Event()
+        self._closing = False
+        self._wake = _thread.allocate_lock()  # held, so that the sender can sleep on it
+        self._wake.acquire()
         self._lock = threading.Lock()  # between the sender's tick and one that flush() or close() makes
         self._sending = threading.Lock()  # held while the sender thread runs
         self._sender = 0
         self._cpu = 0
 
     def start(self) -> None:
-        # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
+        self._closing = False
         self._sending.acquire()
-        # A signal is for the program's own threads, also when they have blocked it to wait for it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        self._sender = _thread.start_new_thread(self._run, ())
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._sender = start_thread(self._run)
 
     def stream(self, name: str, kind: str, file: str, line: int) -> Ring:
         """Announces a stream; its samples go to the ring that comes back, from one thread."""
@@ -131,11 +141,22 @@ class Agent:
 
     def close(self) -> None:
         """Ships the rest and hangs up."""
-        self._closing.set()
-        if self._sender != _thread.get_ident() and self._sending.acquire(timeout=2.0):
-            self._sending.release()
+        self.rest()
         self.flush()
         self._guard(self.channel.close)
+
+    def rest(self) -> bool:
+        """Ends the sender thread until the next `start`; whether there was one."""
+        self._closing = True
+        if self._sender in (0, _thread.get_ident()):
+            return False
+        if self._wake.locked():
+            self._wake.release()
+        if not self._sending.acquire(timeout=2.0):
+            return False
+        self._sending.release()
+        self._sender = 0
+        return True
 
     def thread_time(self) -> float:
         """Seconds of CPU that the sender thread has taken, as of its last turn."""
@@ -143,37 +164,39 @@ class Agent:
 
     def abandon(self) -> None:
         """In a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
-        self._lock, self._sending = threading.Lock(), threading.Lock()
+        self._lock, self._sending, self._sender = threading.Lock(), threading.Lock(), 0
         self.channel.alive = False
         self._rings.clear()
         self._pending.clear()
 
     def _run(self) -> None:
+        before = self._cpu
         try:
-            while not self._closing.is_set() and self.channel.alive:
+            while not self._closing and self.channel.alive:
                 if self._on_tick is not None:
                     self._guard(self._on_tick)
                 self._guard(self._tick)
                 self._guard(self._listen)
-                self._cpu = time.thread_time_ns()
+                self._cpu = before + time.thread_time_ns()
+                self._wake.acquire(timeout=self._period)
         finally:
             self._sending.release()
-        if self._on_gone is not None and not self._closing.is_set():
+        if self._on_gone is not None and not self._closing:
             self._guard(self._on_gone)
 
     def _listen(self) -> None:
-        for command in self.channel.wait(self._period):
+        for command in self.channel.heard():
             self._on_command(command)
 
     def _tick(self) -> None:
         with self._lock:
-            self.channel.flush()
             # Heads first: an event emitted before a sample was put then travels before that sample.
             heads = [(number, ring, ring.head) for number, ring in list(self._rings.items())]
             while self._pending and self.channel.send(self._pending[0]):
                 self._pending.popleft()
             for number, ring, head in heads:
                 self._ship(number, ring, head)
+            self.channel.flush()
 
     def _ship(self, number: int, ring: Ring | Buffer, head: int) -> None:
         folds = self._folds

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from .agent import Agent
 from .channel import Channel
 from .choose import ENOUGH, choose, matches
 from .events import About, ChooseStep, Command, Detach, Note, Phase, Step, Stream
+from .forks import around_forks
 from .hooks.allocator import AllocatorHook
 from .hooks.collector import CollectorHook
 from .hooks.counted import CountedHook
@@ -100,8 +100,7 @@ class Attachment:
         )
         self._wait_for("keras.", "tf_keras.")
         self._watch.on_import("tfslowtop", after=self._marker.place)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_call_weakly(self._forked))
+        around_forks(self.agent, self._forked)
         self.agent.start()
 
     def obey(self, command: Command) -> None:
@@ -243,18 +242,6 @@ class Attachment:
         for hook in [*self._hooks, self._traces, self._watch, self._marker]:
             self._guard(hook.remove)  # type: ignore[attr-defined]
         self.agent.abandon()
-
-
-def _call_weakly(method: Callable[[], None]) -> Callable[[], None]:
-    """Fork handlers cannot be taken back; this one does not keep us alive."""
-    weak = weakref.WeakMethod(method)
-
-    def call() -> None:
-        alive = weak()
-        if alive is not None:
-            alive()
-
-    return call
 
 
 def start(channel: Channel, *, step: str | None = None, script: str = "") -> Attachment:

@@ -1,16 +1,15 @@
 """How the agent reaches the watcher: a Unix socket, or memory when both live in one process.
 
-Nothing here ever blocks on the watcher. `send` says whether there was room; `wait` sleeps until a command
-comes or the time is up, whichever is first.
+Nothing here ever blocks on the watcher. `send` says whether there was room, `flush` lets go what was sent,
+`heard` gives what the watcher has said meanwhile.
 """
 
 from __future__ import annotations
 
-import queue
-import select
 import socket
 from collections import deque
-from typing import Protocol, get_args
+from queue import Empty, SimpleQueue
+from typing import Protocol
 
 from .events import COMMANDS, Command, Event
 from .wire import Decoder, WireError, encode
@@ -18,15 +17,13 @@ from .wire import Decoder, WireError, encode
 #: Bytes that may wait in the agent for a slow watcher, beside what the kernel's socket buffer holds.
 BACKLOG = 1 << 18
 
-_COMMANDS = get_args(Command)
-
 
 class Channel(Protocol):
     alive: bool
 
     def send(self, event: Event) -> bool: ...
     def flush(self) -> None: ...
-    def wait(self, seconds: float) -> list[Command]: ...
+    def heard(self) -> list[Command]: ...
     def close(self) -> None: ...
 
 
@@ -41,10 +38,12 @@ class SocketChannel:
         self.alive = True
 
     def send(self, event: Event) -> bool:
+        # One system call for many events: around each, the interpreter goes to the program and back.
+        if len(self._outgoing) > BACKLOG:
+            self.flush()
         if not self.alive or len(self._outgoing) > BACKLOG:
             return False
         self._outgoing += encode(event)
-        self.flush()
         return True
 
     def flush(self) -> None:
@@ -56,21 +55,19 @@ class SocketChannel:
         except OSError:
             self._die()
 
-    def wait(self, seconds: float) -> list[Command]:
+    def heard(self) -> list[Command]:
         if not self.alive:
             return []
-        commands: list[Command] = []
         try:
-            if select.select([self._socket], [], [], seconds)[0]:
-                data = self._socket.recv(1 << 16)
-                if not data:
-                    self._die()
-                commands = [m for m in self._decoder.feed(data) if isinstance(m, COMMANDS)]
+            data = self._socket.recv(1 << 12)
+            if not data:
+                self._die()
+            return [m for m in self._decoder.feed(data) if isinstance(m, COMMANDS)]
         except BlockingIOError:
             pass
         except (OSError, ValueError, WireError):
             self._die()
-        return commands
+        return []
 
     def close(self) -> None:
         """Gives what is waiting one second to leave, then hangs up."""
@@ -93,7 +90,7 @@ class MemoryChannel:
 
     def __init__(self, capacity: int = 4096) -> None:
         self.events: deque[Event] = deque()
-        self.commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self.commands: SimpleQueue[Command] = SimpleQueue()
         self._capacity = capacity
         self.alive = True
 
@@ -106,11 +103,13 @@ class MemoryChannel:
     def flush(self) -> None:
         pass
 
-    def wait(self, seconds: float) -> list[Command]:
+    def heard(self) -> list[Command]:
+        heard: list[Command] = []
         try:
-            return [self.commands.get(timeout=seconds)]
-        except queue.Empty:
-            return []
+            while True:
+                heard.append(self.commands.get_nowait())
+        except Empty:
+            return heard
 
     def close(self) -> None:
         self.alive = False

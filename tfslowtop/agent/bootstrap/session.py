@@ -1,24 +1,23 @@
 """The watched process's end of a session: reaches the watcher, starts the agent, and lets go without it.
 
 The first connection is made while TensorFlow is about to be imported, by a watcher that is there. When it
-hangs up (it was closed, or killed, or its SSH connection dropped), the hooks come off and a thread waits,
-blocked and free of cost, for the next one. What waits is the kernel's `recv`: nothing is polled.
+hangs up (it was closed, or killed, or its SSH connection dropped), the hooks come off and a thread begins to
+wait, blocked and free of cost, for the next one. What waits is the kernel's `recv`: nothing is polled.
 """
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import fcntl
 import os
-import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from types import FunctionType
 from typing import Protocol
 
-from ..agent import Agent
+from ..agent import Agent, start_thread
 from ..channel import Channel, SocketChannel
 from ..events import Hello, Note
 from ..wire import PROTOCOL
@@ -38,19 +37,16 @@ class Attachment(Protocol):
 
 
 class _Channel(SocketChannel):
-    """Says when it died, to a thread that waits for it."""
+    """Says when it died."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, on_gone: Callable[[], object]) -> None:
         super().__init__(sock)
-        self.gone = _thread.allocate_lock()
-        self.gone.acquire()
+        self._on_gone: list[Callable[[], object]] = [on_gone]
 
     def _die(self) -> None:
         super()._die()
-        try:
-            self.gone.release()
-        except RuntimeError:
-            pass  # died before
+        while self._on_gone:
+            self._on_gone.pop()()
 
     def forget(self) -> None:
         """In a forked child: the connection is the parent's, so not a byte goes into it."""
@@ -75,6 +71,7 @@ class Session:
         self._pid = os.getpid()
         self._channel: _Channel | None = None
         self._attachment: Attachment | None = None
+        self._finished = False
 
     def begin(self) -> None:
         """In the script's own thread, before TensorFlow is imported, so that no call is missed."""
@@ -84,11 +81,6 @@ class Session:
         atexit.register(self._finish)
         os.register_at_fork(after_in_child=self._forked)
         self._watch(sock)
-        # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
-        # And a signal is for the script's own threads, also when they have blocked it to wait for it.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        _thread.start_new_thread(self._serve, ())
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _connect(self) -> socket.socket | None:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -105,34 +97,36 @@ class Session:
         return socket.socket(fileno=high)
 
     def _watch(self, sock: socket.socket) -> None:
-        channel = _Channel(sock)
+        channel = _Channel(sock, self._left)
         self._channel = channel
         channel.send(Hello(PROTOCOL, self._token, self._pid, sys.version.split()[0]))
+        channel.flush()
         try:
             self._attachment = _attach(channel, self._step)
         except Exception as error:
             # Nothing is hooked, but the watcher is told, and its leaving is noticed.
             self._attachment = _Unwatched(channel, f"{type(error).__name__}: {error}")
 
+    def _left(self) -> None:
+        """The watcher has hung up, or was hung up on."""
+        if not self._finished:
+            start_thread(self._serve)
+
     def _serve(self) -> None:
-        while self._channel is not None:
-            self._channel.gone.acquire()
-            self._let_go()
-            time.sleep(_PAUSE)
-            sock = self._connect()
-            if sock is None:
-                return
-            try:
-                called = sock.recv(
-                    1
-                )  # for hours, perhaps: until a watcher comes or whoever brings it is gone
-            except OSError:
-                called = b""
-            if not called:
-                sock.close()
-                return
+        self._let_go()
+        time.sleep(_PAUSE)
+        sock = self._connect()
+        if sock is None:
+            return
+        try:
+            called = sock.recv(1)  # for hours, perhaps: until a watcher comes or whoever brings it is gone
+        except OSError:
+            called = b""
+        if called:
             _wait_for_import("tensorflow")
             self._watch(sock)
+        else:
+            sock.close()
 
     def _let_go(self) -> None:
         attachment, self._attachment = self._attachment, None
@@ -144,6 +138,7 @@ class Session:
 
     def _finish(self) -> None:
         """At exit: the hooks come off, the rest is sent."""
+        self._finished = True
         if os.getpid() == self._pid and self._channel is not None:
             self._let_go()
             self._channel.close()
