@@ -113,7 +113,8 @@ def judge(
     if effect.verdict == "faster" and effect.ratio >= MINDED:
         return Verdict("constant penalty", f"constant penalty: {factor} slower than fixed")
     if _nobody_minds(effect):
-        return Verdict("not reproduced", "not reproduced here: no rise, no difference to the fixed one")
+        rise = "no rise" if latency.direction == "flat" else "no rise shown"
+        return Verdict("not reproduced", f"not reproduced here: {rise}, no difference to the fixed one")
     if effect.verdict == "slower":
         return Verdict(
             "not reproduced", f"not reproduced here: the fixed one is {_times(1 / effect.ratio)} slower"

@@ -22,8 +22,9 @@ from ..watch import Lens, Run
 BLOCK_SECONDS = 0.3
 #: Without a person who watches, a block is as short as so many iterations allow: more pairs, surer sooner.
 BLOCK_ITERATIONS, SHORTEST, LONGEST = 10, 0.1, 0.4
-#: A measurement that may end early lasts at least so many seconds, alone and compared, ...
-LEAST_ALONE, LEAST_COMPARED = 4.0, 2.0
+#: A measurement that may end early lasts at least so many seconds, alone (longer when memory grows: it may be
+#: filling up) and compared, ...
+LEAST_ALONE, LEAST_LEAKING, LEAST_COMPARED = 4.0, 7.0, 2.0
 #: ... and the words must have stood for so many.
 STANDING = 1.2
 #: What rises is watched for this long, to tell how far it climbs; then its fixed twin needs a slope, too.
@@ -47,8 +48,8 @@ class Result:
     retraces: int
     effect: Effect | None
     verdict: Verdict
-    as_declared: bool
-    """Whether the verdict bears out the scenario's kind."""
+    as_declared: bool | None
+    """Whether the verdict bears out the scenario's kind; None when too little was measured for one."""
     seconds: float
     """How long it was watched alone."""
     load: float
@@ -128,7 +129,8 @@ class Headless:
         standing = self._standing((verdict.found, bool(plain)))
         if "grows" in verdict.found:
             return elapsed >= CLIMB
-        return elapsed >= self._seconds or bool(plain and standing and elapsed >= LEAST_ALONE)
+        least = LEAST_LEAKING if "leaks" in verdict.found else LEAST_ALONE
+        return elapsed >= self._seconds or bool(plain and standing and elapsed >= least)
 
     def _enough_compared(self, view: View, elapsed: float) -> bool:
         if not self._early:
@@ -185,7 +187,7 @@ class Headless:
             retraces=alone.traces,
             effect=effect,
             verdict=verdict,
-            as_declared=not failure and fits(self.scenario.kind, verdict),
+            as_declared=None if verdict.outcome == "measuring" else fits(self.scenario.kind, verdict),
             seconds=self._alone_seconds,
             load=os.getloadavg()[0],
             failure=failure,

@@ -56,7 +56,7 @@ def _slope(r: Result) -> str:
 def footnote(results: Sequence[Result]) -> str:
     """What the table was measured on, and how much of it is as the scenarios say."""
     loads = [result.load for result in results] or [0.0]
-    right = sum(result.as_declared for result in results)
+    right = sum(bool(result.as_declared) for result in results)
     return (
         f"Measured on {machine()}, {time.strftime('%Y-%m-%d')}, at a load average of {min(loads):.1f} to "
         f"{max(loads):.1f}. {right} of {len(results)} verdicts are what the scenario says of itself."
