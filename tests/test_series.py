@@ -41,11 +41,11 @@ def test_nothing_yet() -> None:
     series = Series()
     series.add(times(), np.zeros(0))
     curve = series.curve(BORN, BORN + SECOND, 10)
-    assert np.isnan([series.last, series.minimum, series.maximum, series.quantile(0.5)]).all()
+    assert np.isnan([series.last, series.minimum, series.maximum, series.spread().quantile(0.5)]).all()
     assert np.isnan([curve.lo, curve.mid, curve.hi]).all()
     assert series.count == 0
     assert len(series.recent(5)) == 0
-    assert len(series.histogram().counts) == 0
+    assert len(series.spread().histogram().counts) == 0
 
 
 @pytest.mark.parametrize("window", [0.5, 9.0, 60.0, 1_000.0, 40_000.0, 700_000.0])
@@ -139,8 +139,8 @@ def test_missing_values_and_zeros() -> None:
     series.add(times(0.0, 1.0, 2.0, 3.0), np.array([0.0, np.nan, 4.0, np.nan]))
     assert series.count == 2
     assert (series.minimum, series.maximum, series.last, series.total) == (0.0, 4.0, 4.0, 4.0)
-    assert series.quantile(0.25) == 0.0
-    assert series.histogram().zeros == 1.0
+    assert series.spread().quantile(0.25) == 0.0
+    assert series.spread().histogram().zeros == 1.0
     curve = series.curve(BORN, BORN + 4 * SECOND, 5)
     at = [int((t - curve.start_ns) // curve.width_ns) for t in times(0.0, 1.0, 2.0, 3.0)]
     assert np.isnan(curve.mid[at]).tolist() == [False, True, False, True]
@@ -193,7 +193,7 @@ def test_folded_samples_stay_visible() -> None:
     assert (curve.hi[drawn] == 40.0).all()
     assert curve.mid[drawn] == pytest.approx(1.2)
     assert (series.count, series.total, series.last) == (1_000, 1_300.0, 1.2)
-    assert series.quantile(0.5) == pytest.approx(1.2, rel=0.02)
+    assert series.spread().quantile(0.5) == pytest.approx(1.2, rel=0.02)
     series.add_folded(BORN, BORN, 0, 0.0, 0.0, 0.0, [])
     assert series.count == 1_000
 
@@ -231,17 +231,17 @@ def test_quantiles_are_within_two_percent(seed: int, scale: float, q: float) -> 
     place = q * 1_001
     # The rank itself has no unique value: any between the neighbours is right.
     low, high = ordered[max(0, int(place) - 1)], ordered[min(1_000, int(place) + 1)]
-    assert low * 0.98 <= series.quantile(q) <= high * 1.02
+    assert low * 0.98 <= series.spread().quantile(q) <= high * 1.02
 
 
 def test_quantiles_and_the_histogram_start_again_at_a_mark() -> None:
     series = Series()
     steady(series, 0, 3, 100, value=10.0)
     series.mark()
-    assert np.isnan(series.quantile(0.5))
+    assert np.isnan(series.spread().quantile(0.5))
     steady(series, 3, 3, 100, value=2.0)
-    assert series.quantile(0.01) == series.quantile(0.99) == 2.0
-    assert series.histogram().counts.sum() == 300
+    assert series.spread().quantile(0.01) == series.spread().quantile(0.99) == 2.0
+    assert series.spread().histogram().counts.sum() == 300
     assert series.maximum == 10.0
     assert series.count == 600
 
@@ -251,7 +251,7 @@ def test_the_histogram_counts_everything_once(bars: int) -> None:
     series = Series()
     values = np.random.default_rng(4).lognormal(2, 1, 2_000)
     series.add(times(*np.arange(2_000) / 100), values)
-    shown = series.histogram(bars)
+    shown = series.spread().histogram(bars)
     assert len(shown.counts) <= bars
     assert len(shown.edges) == len(shown.counts) + 1
     expected, _ = np.histogram(values, shown.edges)

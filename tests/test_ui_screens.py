@@ -43,11 +43,13 @@ async def until(pilot: Pilot[None], what: Callable[[], object], seconds: float =
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Runs an act in an app that watches a script and has seen its first view."""
 
-    async def run(act: Act, size: tuple[int, int] = (120, 40), **options: object) -> None:
+    async def run(
+        act: Act, size: tuple[int, int] = (120, 40), *, notices: bool = False, **options: object
+    ) -> None:
         script = Script()
         ui_source.freeze(monkeypatch, script)
         app = ui_source.app(tmp_path, script, **options)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size, notifications=notices) as pilot:
             await until(pilot, lambda: "600 it" in text(app))
             await act(pilot, app, script)
 
@@ -91,17 +93,6 @@ async def test_detail_of_memory_has_slopes_and_of_a_count_no_distribution(play):
         await pilot.press("escape")
         await open_detail(pilot, app, "retraces")
         await until(pilot, lambda: "running count" in text(app))
-
-    await play(act)
-
-
-async def test_only_the_detail_screen_asks_for_a_distribution(play):
-    async def act(pilot, app, script):
-        assert app._lens.detail == "" and app._view.distribution is None
-        await open_detail(pilot, app)
-        await until(pilot, lambda: app._view.distribution is not None)
-        await pilot.press("escape")
-        await until(pilot, lambda: app._view.distribution is None)
 
     await play(act)
 
@@ -248,34 +239,6 @@ async def test_every_screen_under_every_kind_of_theme(play, theme):
             await pilot.press("escape")
         await open_detail(pilot, app)
         await until(pilot, lambda: "Distribution" in text(app))
-
-    await play(act)
-
-
-async def test_ascii_means_seven_bits(play):
-    async def act(pilot, app, script):
-        await pilot.press("1")
-        await until(pilot, lambda: "[x]" in text(app))
-        for key in ("c", "F", "o", "question_mark", "p"):
-            await pilot.press(key)
-            await pilot.pause(0.4)
-            assert text(app).isascii(), [c for c in text(app) if not c.isascii()]
-            await pilot.press("escape")
-        await open_detail(pilot, app)
-        await pilot.pause(0.4)
-        assert text(app).isascii(), [c for c in text(app) if not c.isascii()]
-
-    await play(act, ascii=True)
-
-
-async def test_no_colour_still_tells_everything(play, monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    async def act(pilot, app, script):
-        await pilot.press("c")
-        await until(pilot, lambda: "-     s[1:]" in text(app))
-        await pilot.press("F")
-        await until(pilot, lambda: "▲ rising" in text(app))
 
     await play(act)
 

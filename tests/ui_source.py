@@ -190,7 +190,10 @@ def entry(folder: Path) -> Entry:
 def freeze(monkeypatch: pytest.MonkeyPatch, script: Script) -> None:
     """The script's clock for everything that ends up on the screen."""
     clock = SimpleNamespace(
-        perf_counter_ns=lambda: script.now, monotonic=time.monotonic, process_time=lambda: 0.0
+        perf_counter_ns=lambda: script.now,
+        time_ns=lambda: script.now,
+        monotonic=time.monotonic,
+        process_time=lambda: 0.0,
     )
     monkeypatch.setattr("tfslowtop.watch.time", clock)
     monkeypatch.setattr("tfslowtop.ui.app.time", clock)

@@ -25,9 +25,6 @@ class Lens:
 
     columns: int = 60
     column_seconds: float = 0.5
-    detail: str = ""
-    """The quantity whose distribution is wanted, if any: only a detail screen pays for it."""
-    bars: int = 40
 
 
 class Run:
@@ -82,7 +79,7 @@ class Run:
         if reading is not None:
             known = (Gpu(d.label, d.name or "", d.cuda_number, d.visible) for d in reading.devices)
             self.session.know_gpus(tuple(known), reading.reason or "")
-        self._on_view(self.session.view(now, lens.columns, lens.column_seconds, lens.detail, lens.bars))
+        self._on_view(self.session.view(now, lens.columns, lens.column_seconds))
 
     def _watch_machine(self) -> None:
         pid = self.source.pid

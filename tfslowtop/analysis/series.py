@@ -13,20 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .blocks import Floats, Ints, Ring
+from .spread import BUCKETS, Spread, bucket_of
 
 BIN_NS = 50_000_000
 #: Powers of four: the eleventh level has bins of 14.6 hours and reaches back 3.4 years.
 LEVELS = 11
 BINS = 2048
 RAW = 8192
-
-# The logarithmic histogram. One bucket spans ±1 %, so a quantile is off by that much at most. The range fits
-# nanoseconds given in seconds as well as bytes.
-_GAMMA = 1.01 / 0.99
-_LOG_GAMMA = float(np.log(_GAMMA))
-_SMALLEST = 1e-9
-_LOG_SMALLEST = float(np.log(_SMALLEST))
-_BUCKETS = int(np.ceil(np.log(1e16 / _SMALLEST) / _LOG_GAMMA)) + 1
 
 _SHIFTS: Ints = 2 * np.arange(LEVELS, dtype=np.int64)[:, None]
 _ROWS: Ints = BINS * np.arange(LEVELS, dtype=np.int64)[:, None]
@@ -45,15 +38,6 @@ class Curve:
     lo: Floats
     mid: Floats
     hi: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """How often which value came: `edges` has one more entry than `counts`. Values of 0 stand apart."""
-
-    edges: Floats
-    counts: Floats
-    zeros: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +71,7 @@ def _group(times: Ints, values: Floats) -> _Groups:
 class Series:
     """One measured quantity over time. About 1.2 MB, whatever the length.
 
-    NaN means "not known then" and leaves a gap. Quantiles and the histogram are of everything since `mark`;
+    NaN means "not known then" and leaves a gap. Its spread is of everything since `mark`;
     all the rest is of everything since the beginning.
     """
 
@@ -111,8 +95,8 @@ class Series:
         self.mark()
 
     def mark(self) -> None:
-        """Quantiles and the histogram start again from here."""
-        self._buckets: Floats = np.zeros(_BUCKETS)
+        """The spread starts again from here."""
+        self._buckets: Floats = np.zeros(BUCKETS)
         self._zeros = 0.0
         self._marked_lo = float("inf")
         self._marked_hi = float("-inf")
@@ -175,8 +159,7 @@ class Series:
     def _bucket(self, values: Floats, weight: float) -> None:
         positive = values[values > 0.0]
         self._zeros += weight * (len(values) - len(positive))
-        place = ((np.log(positive) - _LOG_SMALLEST) / _LOG_GAMMA).astype(np.int64)
-        np.add.at(self._buckets, np.clip(place, 0, _BUCKETS - 1), weight)
+        np.add.at(self._buckets, bucket_of(positive), weight)
 
     def _scatter(self, groups: _Groups) -> None:
         bins = groups.bins >> _SHIFTS
@@ -208,32 +191,9 @@ class Series:
         """When the values of `recent(n)` began."""
         return self._recent.last(n)[0]
 
-    def quantile(self, q: float) -> float:
-        """The value at rank `q` (0 to 1) of everything since the mark, to within 1 %; NaN for nothing."""
-        counts = self._buckets
-        weight = self._zeros + float(counts.sum())
-        if weight <= 0.0:
-            return float("nan")
-        if q <= 0.0 or q >= 1.0:
-            return self._marked_lo if q <= 0.0 else self._marked_hi
-        rank = q * weight - self._zeros
-        if rank <= 0.0:
-            return max(0.0, self._marked_lo)
-        place = min(int(np.searchsorted(np.cumsum(counts), rank)), _BUCKETS - 1)
-        centre = _SMALLEST * _GAMMA**place * 2.0 * _GAMMA / (1.0 + _GAMMA)
-        return min(max(centre, self._marked_lo), self._marked_hi)
-
-    def histogram(self, bars: int = 40) -> Histogram:
-        """Everything since the mark in at most `bars` bars of equal width on a logarithmic axis."""
-        used = np.flatnonzero(self._buckets)
-        if not len(used):
-            return Histogram(np.zeros(0), np.zeros(0), self._zeros)
-        first, last = int(used[0]), int(used[-1])
-        step = -(-(last - first + 1) // max(1, bars))
-        begin = np.arange(first, last + 1, step)
-        counts = np.add.reduceat(self._buckets[: last + 1], begin)
-        edges = _SMALLEST * _GAMMA ** np.append(begin, begin[-1] + step).astype(np.float64)
-        return Histogram(edges, counts, self._zeros)
+    def spread(self) -> Spread:
+        """How everything since the mark is spread, as of now."""
+        return Spread(self._buckets.copy(), self._zeros, self._marked_lo, self._marked_hi)
 
     def _level(self, start_ns: int) -> int:
         """The finest level that still has everything since `start_ns`."""

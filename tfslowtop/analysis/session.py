@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -21,15 +21,17 @@ from .diagnosis.diagnose import diagnose, healthy
 from .diagnosis.facts import gather
 from .diagnosis.finding import Finding
 from .diagnosis.ledger import Ledger, Means
+from .diagnosis.make import ms
 from .duel import Duel
 from .effect import before_after
 from .recent import Recent
 from .retraces import Retraces
 from .series import Series
+from .shares import KINDS, Share
 from .streams import Streams, StreamView
 from .trend import Trend, describe, describe_leak, slope, trend
 from .verdict import pauses
-from .view import Distribution, Gpu, Mark, PanelView, Segment, View
+from .view import Gpu, Mark, PanelView, Segment, View
 
 #: How the name of a gauge in bytes ends; all others are counts.
 _BYTES = ("rss", "memory")
@@ -97,6 +99,7 @@ class Session:
         self._gpus: tuple[Gpu, ...] = ()
         self._no_gpu = ""
         self._gauges: dict[str, _Gauge] = {}
+        self._shares: defaultdict[str, Share] = defaultdict(Share)
         self._traces = Series()
         self._trace_ns = self._trace_count = 0
         self._new: dict[Series, tuple[list[int], list[float]]] = {}
@@ -156,6 +159,8 @@ class Session:
         start = np.ascontiguousarray(records[:, 0])
         wall, cpu = records[:, 1] / 1e9, records[:, 2] / 1e9
         stats.add(index, start, wall, cpu)
+        if stats.kind in KINDS:
+            self._shares[KINDS[stats.kind]].add(start, records[:, 1])
         if self.stream is None or event.stream != self.stream.id:
             return
         self.latency.add(start, wall)
@@ -198,6 +203,8 @@ class Session:
             return
         sketch = np.array(event.sketch) / 1e9
         stats.add_folded(event, sketch)
+        if stats.kind in KINDS:
+            self._shares[KINDS[stats.kind]].add_folded(event.start, event.end, event.wall_sum)
         if self.stream is None or event.stream != self.stream.id:
             return
         while self._coming and self._coming[0].iteration <= event.first:
@@ -306,11 +313,8 @@ class Session:
 
     # A view out
 
-    def view(self, now: int, columns: int, column_seconds: float, detail: str = "", bars: int = 40) -> View:
-        """The last `columns * column_seconds` seconds, and the numbers as of `now`.
-
-        `detail` names a quantity whose distribution is wanted, too, in at most `bars` bars.
-        """
+    def view(self, now: int, columns: int, column_seconds: float) -> View:
+        """The last `columns * column_seconds` seconds, and the numbers as of `now`."""
         if now - self._thought >= _THINK_EVERY or self.ended:
             self._thought = now
             self._think(now)
@@ -319,6 +323,7 @@ class Session:
         window = (end - (columns - 1) * width, end, columns)
         panels = [self._latency_panel(window), self._trace_panel(window)]
         panels += [self._gauge_panel(name, gauge, window) for name, gauge in self._gauges.items()]
+        panels += self._share_panels(window, now)
         last_traces = tuple(self._last_traces)
         return View(
             phase=self._phase.name,
@@ -350,22 +355,11 @@ class Session:
             failure=self.failure,
             ended=self.ended,
             output=self.output,
-            distribution=self._distribution(detail, bars) if detail else None,
             readings=dict(self.readings),
             histories=self._recent.histories(),
             gpus=self._gpus,
             no_gpu=self._no_gpu,
         )
-
-    def _distribution(self, name: str, bars: int) -> Distribution | None:
-        gauge = self._gauges.get(name)
-        series = self.latency if name == "latency" else gauge.series if gauge else None
-        if series is None:  # a running count has no spread
-            return None
-        unit = "s" if name == "latency" else _unit(name)
-        histogram = series.histogram(bars)
-        count = round(float(histogram.counts.sum()) + histogram.zeros)
-        return Distribution(name, unit, histogram, count, *map(series.quantile, (0.5, 0.95, 0.99)))
 
     def gauge_names(self) -> Iterable[str]:
         """Those that the target sent, and of the sensors' those that have a curve."""
@@ -420,6 +414,8 @@ class Session:
             gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
         if "rss" in self._gauges:
             segment.memory = self._gauges["rss"].trend
+        for share in self._shares.values():
+            share.think(now)
         self._diagnose(now)
 
     def _diagnose(self, now: int) -> None:
@@ -440,15 +436,18 @@ class Session:
     def _latency_panel(self, window: tuple[int, int, int]) -> PanelView:
         line = self._segments[-1].trend
         recent = self.latency.recent(16)
+        spread = self.latency.spread()
+        median, p95 = spread.quantiles((0.5, 0.95))
         return PanelView(
             name="latency",
             unit="s",
             curve=filled(self.latency.curve(*window), window[1]),
             now=float(np.median(recent)) if len(recent) else math.nan,
-            median=self.latency.quantile(0.5),
-            p95=self.latency.quantile(0.95),
+            median=median,
+            p95=p95,
             trend=line,
             words=describe(line) if line else "",
+            spread=spread,
         )
 
     def _trace_panel(self, window: tuple[int, int, int]) -> PanelView:
@@ -471,17 +470,35 @@ class Session:
 
     def _gauge_panel(self, name: str, gauge: _Gauge, window: tuple[int, int, int]) -> PanelView:
         unit = _unit(name)
+        spread = gauge.series.spread()
+        median, p95 = spread.quantiles((0.5, 0.95))
         say: Callable[[Trend], str] = describe_leak if unit == "B" else describe
         return PanelView(
             name=name,
             unit=unit,
             curve=filled(gauge.series.curve(*window), window[1]),
             now=gauge.series.last,
-            median=gauge.series.quantile(0.5),
-            p95=gauge.series.quantile(0.95),
+            median=median,
+            p95=p95,
             trend=gauge.trend,
             words=say(gauge.trend) if gauge.trend else "",
+            spread=spread,
         )
+
+    def _share_panels(self, window: tuple[int, int, int], now: int) -> list[PanelView]:
+        """In percent of the time, and what that is for each step."""
+        at, rate = min(now, self.ended.at) if self.ended else now, self._rate(now)
+        panels = []
+        for name, share in self._shares.items():
+            if share.spread is None:
+                continue
+            recent = share.recent(at)
+            per_step = recent / 100 / rate
+            words = f"{ms(per_step)} per step" if math.isfinite(per_step) else ""
+            curve = filled(share.curve(*window, at), window[1])
+            quantiles = share.spread.quantiles((0.5, 0.95))
+            panels.append(PanelView(name, "%", curve, recent, *quantiles, None, words, share.spread))
+        return panels
 
 
 def _unit(name: str) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from ..agent.events import Ended, Failed, Trace
 from .diagnosis.finding import Finding
 from .effect import Effect
-from .series import Curve, Histogram
+from .series import Curve
+from .spread import Spread
 from .streams import StreamView
 from .trend import Trend
 
@@ -19,7 +20,7 @@ class PanelView:
 
     name: str
     unit: str
-    """'s', 'B' or '' for a count."""
+    """'s', 'B', '%' of the time, or '' for a count."""
     curve: Curve
     now: float
     median: float
@@ -27,19 +28,8 @@ class PanelView:
     trend: Trend | None
     words: str
     """The verdict: `rising +3.1 %/100 it`, `flat`, `+0.4 MB/it leak`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """How one quantity is spread: latency since the last toggle, a gauge since the beginning."""
-
-    name: str
-    unit: str
-    histogram: Histogram
-    count: int
-    p50: float
-    p95: float
-    p99: float
+    spread: Spread | None = None
+    """Latency's since the last toggle, the others' since the beginning; a running count has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +115,6 @@ class View:
     ended: Ended | None
     output: str = ""
     """The end of what the target wrote itself."""
-    distribution: Distribution | None = None
-    """Of the one quantity that was asked for."""
     readings: Mapping[str, float] = field(default_factory=dict)
     """The newest value of each of the sensors' gauges, and of those of TensorFlow's allocator."""
     histories: Mapping[str, tuple[float, ...]] = field(default_factory=dict)

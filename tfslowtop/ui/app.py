@@ -77,10 +77,10 @@ class TfslowtopApp(Windows):
     ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 
     def __init__(self, options: Options) -> None:
+        self._ascii, self._readonly = options.ascii, options.readonly
         super().__init__()
         self._options = options
         self._main = self.make_main()
-        self._ascii, self._readonly = options.ascii, options.readonly
         self._params = {options.start.id: options.params} if options.start else {}
         self._entry: Entry | None = options.start
         self._lens = Lens()
@@ -89,6 +89,9 @@ class TfslowtopApp(Windows):
         self._view: View | None = None
         self._wanted: tuple[str, ...] = ()
         self._paused = self._comparing = False
+        self._still: View | None = None
+        """What the screen shows while it is paused."""
+        self._baselines: dict[str, float] = {}
         self._cpu = (time.process_time(), time.monotonic())
         self._own_cpu = 0.0
 
@@ -127,6 +130,7 @@ class TfslowtopApp(Windows):
         self._number += 1
         self._wanted, self._view = fixes, None
         self._paused = self._comparing = False
+        self._baselines = {}
         number = self._number
         source = self._options.source(entry) if self._options.source else self._source(entry, fixes)
         self._run = Run(source, self._lens, lambda view: self._post(Updated(number, view)))
@@ -172,18 +176,19 @@ class TfslowtopApp(Windows):
     def _show(self) -> None:
         if self._entry is None or not self.screen_stack:  # a last view may come while the app closes
             return
+        # As many columns as any screen can show: one that is opened while the view stands still has them all.
+        self._lens.columns = max(self.size.width, self.LEAST_COLUMNS)
         view, run = self._view, self._run
-        if run is not None and view is not None and not self._paused:
-            words = self._state(run, view)
-            live = self.screen if isinstance(self.screen, LiveScreen) else None
-            self._lens.columns = max((live or self._main).columns, self.LEAST_COLUMNS)
-            self._lens.detail, self._lens.bars = (live.detail, live.bars) if live else ("", 40)
-            if live is not None:
-                live.show_view(view, self._entry, words)
-            elif self.screen is self._main:
-                self._main.show(view, self._entry, self._wanted, run.gpu_reason)
+        words = self._state(run, view) if run is not None else ""
+        words = f"PAUSED · {words}" if self._paused else words
+        shown = self._still if self._paused else view
+        if shown is not None and isinstance(self.screen, LiveScreen):
+            self.screen.baselines = self._baselines
+            self.screen.show_view(shown, self._entry, words)
+        elif shown is not None and run is not None and self.screen is self._main:
+            self._main.show(shown, self._entry, self._wanted, run.gpu_reason, self._baselines)
         if run is not None:
-            self._main.headline(self._entry.title, self._state(run, view), paused=self._paused)
+            self._main.headline(self._entry.title, words)
         self._main.status(view, self._own_cpu)
 
     def _state(self, run: Run, view: View | None) -> str:
@@ -209,7 +214,8 @@ class TfslowtopApp(Windows):
             first, self._view = self._view is None, event.view
             if first:
                 self.refresh_bindings()
-            self._show()
+            if not self._paused or event.view.ended is not None:
+                self._show()
             self._play()
 
     @on(Broken)
@@ -245,6 +251,8 @@ class TfslowtopApp(Windows):
             return running and isinstance(parameters[0], int) and parameters[0] <= len(fixes)
         if action in ("pause", "all_off", "compare", "baseline"):
             return running
+        if action == "zoom":
+            return not self._paused
         if action == "restart":
             return self._entry is not None
         return True
@@ -278,12 +286,16 @@ class TfslowtopApp(Windows):
         self._run.source.send(Compare(scenario.base, fixed, BLOCK_SECONDS))
 
     def action_baseline(self) -> None:
-        self._main.mark_baseline()
+        """The level of now stands behind every curve; the second time, it goes."""
+        shown = self._still if self._paused else self._view
+        panels = shown.panels if shown is not None and not self._baselines else ()
+        self._baselines = {panel.name: panel.now for panel in panels if math.isfinite(panel.now)}
         self._show()
 
     def action_pause(self) -> None:
         """The view stands still; capture goes on."""
         self._paused = not self._paused
+        self._still = self._view
         self._show()
 
     def action_restart(self) -> None:

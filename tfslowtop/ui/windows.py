@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from ..agent.events import SetParams
@@ -25,6 +26,7 @@ from .screens.machine import MachineScreen
 from .screens.main import MainScreen
 from .screens.output import OutputScreen
 from .screens.params import ParamsScreen
+from .seven_bits import SevenBits
 from .widgets.caption import Caption
 from .widgets.panel import Panel
 
@@ -43,7 +45,7 @@ WINDOW_KEYS: list[BindingType] = [
 #: Actions that change the run: off and hidden with --readonly.
 CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
 #: Actions on what only the main screen has.
-MAIN_ONLY = frozenset({"search", "baseline", "leave", "move"})
+MAIN_ONLY = frozenset({"search", "leave", "move"})
 #: These end the app even while the tour plays; any other key only stops the tour.
 _QUIT = ("q", "ctrl+q", "ctrl+c")
 
@@ -62,6 +64,8 @@ class Windows(App[None]):
     """By scenario, as texts: what was asked for on the command line or since."""
     _tour: Tour | None = None
     _caption: Caption | None = None
+    #: One for all: strips remember what came out of it.
+    _seven_bits = SevenBits()
 
     def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
         raise NotImplementedError
@@ -71,6 +75,9 @@ class Windows(App[None]):
 
     def _want(self, fixes: tuple[str, ...]) -> None:
         raise NotImplementedError
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *([self._seven_bits] if self._ascii else ())]
 
     # Screens
 
@@ -92,11 +99,9 @@ class Windows(App[None]):
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
-        """A new screen shows the newest view at once, also while the run is paused or over."""
+        """A new screen shows at once what the others show, also while the run is paused or over."""
         self.refresh_bindings()
-        if isinstance(self.screen, LiveScreen) and self._view is not None and self._entry is not None:
-            self.screen.show_view(self._view, self._entry, "")
-            self._show()
+        self._show()
 
     @on(Panel.Opened)
     def _open_panel(self, event: Panel.Opened) -> None:
@@ -118,7 +123,7 @@ class Windows(App[None]):
         self._open(MachineScreen(ascii=self._ascii))
 
     def action_big(self) -> None:
-        quantity = getattr(self.screen, "detail", "")
+        quantity = self.screen.quantity if isinstance(self.screen, LiveScreen) else ""
         if isinstance(self.focused, Panel):
             quantity = self._name_of(self.focused.quantity)
         self._open(FocusScreen(quantity or "latency", ascii=self._ascii))

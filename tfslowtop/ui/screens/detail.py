@@ -11,14 +11,14 @@ from textual.widgets import Static
 
 from ...analysis.effect import Effect
 from ...analysis.trend import Trend, describe_leak, describe_slope
-from ...analysis.view import Distribution, Mark, PanelView, View
+from ...analysis.view import Mark, PanelView, View
 from ...catalogue import Entry
 from ...scenario import Scenario
 from ..format import NOTHING, duration, plain, quantity
 from ..widgets.chart import Chart, XAxis
-from ..widgets.curve import CurveData, Mode
+from ..widgets.curve import Mode
 from ..widgets.histogram import Histogram
-from ..widgets.panel import title
+from ..widgets.panel import curve_data, title
 from .live import LiveScreen, Page
 
 SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
@@ -32,7 +32,7 @@ _LISTS_EVERY = 1.0
 class DetailScreen(LiveScreen):
     def __init__(self, quantity: str, *, ascii: bool = False) -> None:
         super().__init__(ascii=ascii)
-        self.detail = quantity
+        self.quantity = quantity
         mode: Mode = "ascii" if ascii else "block"
         self._unit = "s" if quantity == "latency" else ""
         self._numbers = Static(classes="numbers", markup=False)
@@ -54,41 +54,37 @@ class DetailScreen(LiveScreen):
                 yield self._toggles
             yield self._traces
 
-    @property
-    def columns(self) -> int:
-        return self._chart.columns
-
     def _formatted(self, value: float) -> str:
         return self.spell(quantity(value, self._unit)) if value else "0"
 
     def show_view(self, view: View, entry: Entry, words: str) -> None:
-        panel = view.panel(self.detail)
-        self.headline(f"{title(self.detail)} · {entry.title}", words)
+        panel = view.panel(self.quantity)
+        self.headline(f"{title(self.quantity)} · {entry.title}", words)
         if panel is None:
             return
         now = time.monotonic()
         self._unit = panel.unit
-        self.bars = max(10, self._histogram.columns // 2)
-        self.say(self._numbers, numbers(panel, ascii=self.ascii))
-        show_curve(self._chart, panel, view.marks, entry.scenario, now)
-        self._histogram.show(view.distribution, now)
-        self._histogram.display = view.distribution is not None
-        self.say(self._spread_line, self._spread(view.distribution))
+        baseline = self.baselines.get(self.quantity)
+        self.say(self._numbers, numbers(panel, baseline, ascii=self.ascii))
+        show_curve(self._chart, panel, view.marks, entry.scenario, now, baseline)
+        if panel.spread is not None:
+            self._histogram.show(panel.spread, panel.unit, now)
+        self._histogram.display = panel.spread is not None
+        self.say(self._spread_line, self._spread(panel))
         if now - self._listed >= _LISTS_EVERY:
             self._listed = now
             self.say(self._toggles, self._table(view, entry.scenario))
             self.say(self._traces, self._trace_list(view))
 
-    def _spread(self, spread: Distribution | None) -> Text:
-        text = Text("Distribution", "bold")
+    def _spread(self, panel: PanelView) -> Text:
+        text, spread = Text("Distribution", "bold"), panel.spread
         if spread is None:
             return text.append("  none: this is a running count", "not bold")
-        since = "since the last toggle" if spread.name == "latency" else "since the start"
-        parts = [
-            f"{name} {quantity(value, spread.unit)}"
-            for name, value in (("p50", spread.p50), ("p95", spread.p95), ("p99", spread.p99))
-        ]
-        return text.append(self.spell(f"  {' · '.join(parts)} · {spread.count:,} values {since}"), "not bold")
+        since = "since the last toggle" if panel.name == "latency" else "since the start"
+        values = zip((50, 95, 99), spread.quantiles((0.5, 0.95, 0.99)), strict=True)
+        parts = [f"p{rank} {quantity(value, panel.unit)}" for rank, value in values]
+        line = f"  {' · '.join(parts)} · {spread.count:,.0f} values {since}"
+        return text.append(self.spell(line), "not bold")
 
     def _table(self, view: View, scenario: Scenario | None) -> Text:
         text = Text("What each toggle did", "bold")
@@ -130,7 +126,7 @@ class DetailScreen(LiveScreen):
         return text.append(self.spell(f"\n… and {older:,} older ones") if older else "", "not bold")
 
 
-def numbers(panel: PanelView, *, ascii: bool) -> Text:
+def numbers(panel: PanelView, baseline: float | None, *, ascii: bool) -> Text:
     """The verdict first, as it is what people look for; then the numbers behind it."""
     text = Text(no_wrap=True, overflow="ellipsis")
     trend = panel.trend
@@ -141,6 +137,8 @@ def numbers(panel: PanelView, *, ascii: bool) -> Text:
             f"median {quantity(panel.median, panel.unit)}",
             f"p95 {quantity(panel.p95, panel.unit)}",
         ]
+    if baseline is not None:
+        parts.append(f"baseline {quantity(baseline, panel.unit)}")
     why = f" ({trend.why})" if trend and trend.why and trend.direction == "unclear" else ""
     words = f"{sign} {panel.words}{why}".strip()
     line = " · ".join(parts) + (f"  {words}" if words else "")
@@ -148,20 +146,16 @@ def numbers(panel: PanelView, *, ascii: bool) -> Text:
 
 
 def show_curve(
-    chart: Chart, panel: PanelView, marks: tuple[Mark, ...], scenario: Scenario | None, now: float
+    chart: Chart,
+    panel: PanelView,
+    marks: tuple[Mark, ...],
+    scenario: Scenario | None,
+    now: float,
+    baseline: float | None = None,
 ) -> None:
     """The curve over seconds ago, with a mark and the number of the fix wherever one was toggled."""
     curve = panel.curve
-    places = [((mark.at - curve.start_ns) // curve.width_ns, mark) for mark in marks]
-    seen = [(column, mark) for column, mark in places if 0 <= column < len(curve.mid)]
-    data = CurveData(
-        curve.lo,
-        curve.mid,
-        curve.hi,
-        tuple(column for column, _ in seen),
-        None,
-        tuple(mark_label(mark, scenario) for _, mark in seen),
-    )
+    data = curve_data(panel, marks, baseline, lambda mark: mark_label(mark, scenario))
     span = len(curve.mid) * curve.width_ns / 1e9
     axis = XAxis(-span, 0.0, lambda value: f"-{duration(-value)}" if value < -0.5 else "now")
     chart.update(data, now, x_axis=axis)

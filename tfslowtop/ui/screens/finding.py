@@ -61,10 +61,6 @@ class FindingScreen(LiveScreen):
     def _formatted(self, value: float) -> str:
         return self.spell(quantity(value, self._unit)) if value else "0"
 
-    @property
-    def columns(self) -> int:
-        return self._chart.columns
-
     def show_view(self, view: View, entry: Entry, words: str) -> None:
         """The same finding as it stands by now; the last one, if it has gone."""
         again = [f for f in view.findings if f.key == self._finding.key]

@@ -56,7 +56,7 @@ class FocusScreen(LiveScreen):
 
     def __init__(self, quantity: str, *, ascii: bool = False) -> None:
         super().__init__(ascii=ascii)
-        self._quantity = quantity
+        self.quantity = quantity
         self._unit = ""
         self._names: tuple[str, ...] = (quantity,)
         self._now = Big(ascii=ascii, id="focus-now")
@@ -64,6 +64,7 @@ class FocusScreen(LiveScreen):
         self._verdict = Static(id="focus-verdict", markup=False)
         self._chart = self._new_chart()
         self._fixes = Static(id="focus-fixes", markup=False)
+        self._last: tuple[View, Entry, str] | None = None
 
     def _new_chart(self) -> Chart:
         mode: Mode = "ascii" if self.ascii else "block"
@@ -78,24 +79,23 @@ class FocusScreen(LiveScreen):
             yield self._chart
         yield self._fixes
 
-    @property
-    def columns(self) -> int:
-        return self._chart.columns
-
     def _formatted(self, value: float) -> str:
         return self.spell(quantity(value, self._unit)) if value else "0"
 
     async def action_turn(self, step: int) -> None:
-        place = self._names.index(self._quantity) if self._quantity in self._names else 0
-        self._quantity = self._names[(place + step) % len(self._names)]
+        place = self._names.index(self.quantity) if self.quantity in self._names else 0
+        self.quantity = self._names[(place + step) % len(self._names)]
         # Another quantity has another scale and gutter.
         old, self._chart = self._chart, self._new_chart()
         await self.query_one("#focus-curve").mount(self._chart)
         await old.remove()
+        if self._last is not None:
+            self.call_after_refresh(self.show_view, *self._last)
 
     def show_view(self, view: View, entry: Entry, words: str) -> None:
+        self._last = (view, entry, words)
         self._names = tuple(panel.name for panel in view.panels)
-        panel = view.panel(self._quantity)
+        panel = view.panel(self.quantity)
         self.headline(entry.title, words)
         if panel is None:
             return
@@ -107,13 +107,14 @@ class FocusScreen(LiveScreen):
         self._effect.show(*effect)
         self._effect.display = bool(effect[0])
         self.say(self._verdict, self._judgement(panel, view))
-        show_curve(self._chart, panel, view.marks, entry.scenario, time.monotonic())
+        baseline = self.baselines.get(panel.name)
+        show_curve(self._chart, panel, view.marks, entry.scenario, time.monotonic(), baseline)
         self.say(self._fixes, self._fix_line(view, entry))
 
     def _last_effect(self, view: View) -> tuple[str, str]:
         """What the newest toggle did, while it is the newest thing."""
         marks = view.marks
-        if not marks or marks[-1].effect is None or self._quantity != "latency":
+        if not marks or marks[-1].effect is None or self.quantity != "latency":
             return "", ""
         effect = marks[-1].effect
         if effect.verdict == "no difference shown":
@@ -128,7 +129,7 @@ class FocusScreen(LiveScreen):
         self._verdict.set_class(direction == "rising", "-rising")
         self._verdict.set_class(direction == "falling", "-falling")
         words = f"{sign} {panel.words}".strip() or "measuring …"
-        effect = view.marks[-1].effect if view.marks and self._quantity == "latency" else None
+        effect = view.marks[-1].effect if view.marks and self.quantity == "latency" else None
         if effect is not None:
             words += f"   before: {describe_slope(effect.before)}"
         return Text(self.spell(words), "bold", no_wrap=True, overflow="ellipsis")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -36,9 +38,10 @@ class LiveScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (30, "-tall")]
 
-    #: The quantity whose distribution it shows, and in how many bars.
-    detail = ""
-    bars = 40
+    #: The quantity that it shows, if it shows one.
+    quantity = ""
+    #: The level that was marked, by quantity.
+    baselines: Mapping[str, float] = {}
 
     def __init__(self, *, ascii: bool = False) -> None:
         super().__init__(classes="live -ascii" if ascii else "live")
@@ -55,11 +58,6 @@ class LiveScreen(Screen[None]):
     def parts(self) -> ComposeResult:
         """What stands between the headline and the footer."""
         yield from ()
-
-    @property
-    def columns(self) -> int:
-        """How many columns of data its curve takes."""
-        return 0
 
     def show_view(self, view: View, entry: Entry, words: str) -> None:
         """`words` says what the run is doing, as the main screen's headline does."""

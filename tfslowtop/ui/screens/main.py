@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 from textual import on
@@ -94,11 +94,6 @@ class MainScreen(Screen[None]):
         if self.focused is None or hidden:
             (self.catalogue.list if self.catalogue.display else self.fixes).focus()
 
-    @property
-    def columns(self) -> int:
-        """How many columns of data the widest curve takes."""
-        return max([1, *(panel.curve.columns for panel in self._panels.values())])
-
     # What is shown
 
     def introduce(self, entry: Entry) -> None:
@@ -124,11 +119,10 @@ class MainScreen(Screen[None]):
         for panel in self._panels.values():
             panel.clear()
 
-    def headline(self, title: str, words: str, *, paused: bool = False) -> None:
+    def headline(self, title: str, words: str) -> None:
         width = self._headline.size.width or 80
-        words = f"PAUSED · {words}" if paused else words
         # The count of iterations always changes; once a second is enough to see that it lives.
-        kind, now = (title, paused, words.split(" ")[0], width), time.monotonic()
+        kind, now = (title, words.split(" ")[0], width), time.monotonic()
         if kind == self._headlined[0] and now - self._headlined[1] < 0.95:
             return
         self._headlined = (kind, now)
@@ -138,18 +132,27 @@ class MainScreen(Screen[None]):
         text.append(" " * max(2, width - text.cell_len - len(words) - 1) + words)
         self._say(self._headline, text)
 
-    def show(self, view: View, entry: Entry, wanted: tuple[str, ...], gpu_reason: str | None) -> None:
+    def show(
+        self,
+        view: View,
+        entry: Entry,
+        wanted: tuple[str, ...],
+        gpu_reason: str | None,
+        baselines: Mapping[str, float],
+    ) -> None:
         now = time.monotonic()
         for panel_view in view.panels:
             panel = self._panel(panel_view.name)
             if panel is not None:
-                panel.show(panel_view, view.marks, now)
-        self._show_gpu(view, now, gpu_reason)
+                panel.show(panel_view, view.marks, now, baselines.get(panel_view.name))
+        self._show_gpu(view, now, gpu_reason, baselines)
         self.show_rest(view, entry, wanted)
         if view.failure is not None:
             self.fail(view.failure)
 
-    def _show_gpu(self, view: View, now: float, gpu_reason: str | None) -> None:
+    def _show_gpu(
+        self, view: View, now: float, gpu_reason: str | None, baselines: Mapping[str, float]
+    ) -> None:
         """One device: the one that the target uses. The screen of the machine has all of them."""
         panel = self._panels["gpu"]
         self.gpu = shown_gpu(view, self.gpu)
@@ -162,7 +165,8 @@ class MainScreen(Screen[None]):
         panel.heading = f"GPU {self.gpu} of {count}, memory" if count > 1 else title("gpu")
         lost = view.readings.get(f"gpu.{self.gpu}.lost")
         note = "it has fallen off the bus" if lost else ""
-        panel.show(shown, view.marks, now, note, used_of_total(view, self.gpu))
+        baseline = baselines.get(shown.name)
+        panel.show(shown, view.marks, now, baseline, note, used_of_total(view, self.gpu))
 
     def show_rest(self, view: View, entry: Entry, wanted: tuple[str, ...]) -> None:
         """The card and the fixes."""
@@ -186,11 +190,6 @@ class MainScreen(Screen[None]):
             self._extra[name].add_class("-extra")
             self.query_one("#panels").mount(self._extra[name])
         return self._extra[name]
-
-    def mark_baseline(self) -> None:
-        """Keeps the level of every curve as a ghost behind what comes."""
-        for panel in (*self._panels.values(), *self._extra.values()):
-            panel.mark_baseline()
 
     def status(self, view: View | None, own_cpu: float) -> None:
         self._say(self._status, Text(status(view, own_cpu), no_wrap=True, overflow="ellipsis"))

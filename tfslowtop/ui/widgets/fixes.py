@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.text import Text
 from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ...analysis.effect import sentence
+from ...analysis.effect import Effect, sentence
 from ...analysis.view import Mark
 from ...scenario import Fix
 from ..format import plain_text
+
+
+def told(effect: Effect, width: int) -> str:
+    """What a toggle did, in as many words as there is room for. The factor and where it led to come first."""
+    full = sentence(effect)
+    brief = full.replace("95 % CI ", "").replace(", slope ", ", ")
+    briefer = re.sub(r" \([^)]*\)", "", brief)
+    briefest = briefer.partition(";")[0]
+    # Of the slopes the second: that is how it is now.
+    last = re.sub(r", [^,]* → ", " → ", briefest)
+    return next((text for text in (full, brief, briefer, briefest) if len(text) <= width), last)
 
 
 class Fixes(OptionList):
@@ -38,8 +51,9 @@ class Fixes(OptionList):
     def show(self, active: tuple[str, ...], wanted: tuple[str, ...], marks: tuple[Mark, ...]) -> None:
         """`active` is what the target has confirmed, `wanted` what was asked for."""
         effects = {id: (mark, mark is marks[-1]) for mark in marks for id in mark.changed}
+        width = self.scrollable_content_region.width or 80
         lines = [
-            self._line(n, fix, active, wanted, *effects.get(fix.id, (None, False)))
+            self._line(n, fix, active, wanted, *effects.get(fix.id, (None, False)), width)
             for n, fix in enumerate(self._fixes)
         ]
         for n, line in enumerate(lines):
@@ -49,7 +63,13 @@ class Fixes(OptionList):
 
     @staticmethod
     def _line(
-        n: int, fix: Fix, active: tuple[str, ...], wanted: tuple[str, ...], mark: Mark | None, newest: bool
+        n: int,
+        fix: Fix,
+        active: tuple[str, ...],
+        wanted: tuple[str, ...],
+        mark: Mark | None,
+        newest: bool,
+        width: int,
     ) -> Text:
         on, asked = fix.id in active, fix.id in wanted
         box = "[x]" if on else "[ ]"
@@ -60,9 +80,10 @@ class Fixes(OptionList):
         if mark is not None:
             word = "on" if fix.id in mark.fixes else "off"
             with_others = " with others" if len(mark.changed) > 1 else ""
+            begin = f"      {word}{with_others}: "
             waiting = "measuring …" if newest else "not measured: the next toggle came too soon"
-            said = sentence(mark.effect) if mark.effect else waiting
-            text.append(f"\n      {word}{with_others}: {said}", "italic")
+            said = told(mark.effect, width - len(begin)) if mark.effect else waiting
+            text.append(f"\n{begin}{said}", "italic")
         return text
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...analysis.view import Distribution
+from ...analysis.spread import Spread
 from ..format import plain, quantity
 from .chart import Chart, Line, XAxis, _place, nice_ticks
 from .curve import CurveData, Mode, StickyScale, nice_ceiling
@@ -28,19 +28,20 @@ class Histogram(Chart):
         self._unit = ""
         self._gutter = len("5,000") + 2  # from the start: the bars follow from the room that is left
 
-    def show(self, spread: Distribution | None, now: float) -> None:
-        if spread is None or not len(spread.histogram.counts):
+    def show(self, spread: Spread, unit: str, now: float) -> None:
+        histogram = spread.histogram(max(10, self.columns // 2))
+        if not len(histogram.counts):
             self.update(CurveData.of([]), now)
             return
-        self._unit = spread.unit
-        counts, edges = spread.histogram.counts, np.log(spread.histogram.edges)
+        self._unit = unit
+        counts, edges = histogram.counts, np.log(histogram.edges)
         room = max(len(counts), self.columns)
         # Every bar equally wide, or a bar that is one cell wider would look like more.
         wide = room // len(counts)
         values = np.full(room, np.nan)
         values[: wide * len(counts)] = np.where(counts > 0, counts, np.nan).repeat(wide)
         per_column = (edges[-1] - edges[0]) / (wide * len(counts))
-        quantiles = {"p50": spread.p50, "p95": spread.p95, "p99": spread.p99}
+        quantiles = dict(zip(("p50", "p95", "p99"), spread.quantiles((0.5, 0.95, 0.99)), strict=True))
         places = {
             name: int((math.log(value) - edges[0]) / per_column)
             for name, value in quantiles.items()

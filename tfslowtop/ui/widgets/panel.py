@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
 import numpy as np
 from rich.text import Text
@@ -18,7 +18,13 @@ from .chart import Curve
 from .curve import CurveData
 
 #: What a gauge is called on the screen; a name that is not here speaks for itself.
-NAMES = {"latency": "latency per iteration", "rss": "host memory", "gpu": "GPU memory"}
+NAMES = {
+    "latency": "latency per iteration",
+    "rss": "host memory",
+    "gpu": "GPU memory",
+    "Python ops": "time in Python ops",
+    "waiting for data": "time waiting for data",
+}
 _SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
 _ASCII_SIGNS = {"rising": "^", "falling": "v", "flat": "=", "unclear": "?"}
 
@@ -29,6 +35,21 @@ def title(name: str) -> str:
     if name.startswith("tf.gpu."):
         return f"TensorFlow's memory on GPU:{name.split('.')[2]}"
     return NAMES.get(name, name)
+
+
+def curve_data(
+    view: PanelView,
+    marks: tuple[Mark, ...],
+    baseline: float | None,
+    label: Callable[[Mark], str] = lambda mark: "",
+) -> CurveData:
+    """The curve with what stands in it: the toggles, and the level that was marked."""
+    curve = view.curve
+    places = [((mark.at - curve.start_ns) // curve.width_ns, mark) for mark in marks]
+    seen = [(column, label(mark)) for column, mark in places if 0 <= column < len(curve.mid)]
+    ghost = np.full(len(curve.mid), baseline) if baseline is not None else None
+    columns, labels = tuple(column for column, _ in seen), tuple(text for _, text in seen)
+    return CurveData(curve.lo, curve.mid, curve.hi, columns, ghost, labels)
 
 
 class Panel(Vertical, can_focus=True):
@@ -54,8 +75,6 @@ class Panel(Vertical, can_focus=True):
         self.heading = title(name)
         self._shown: tuple[str, ...] = ()
         self._said = 0.0
-        self._level = math.nan
-        self._baseline: float | None = None
 
     def compose(self) -> ComposeResult:
         yield self._line
@@ -96,16 +115,18 @@ class Panel(Vertical, can_focus=True):
 
     def clear(self) -> None:
         """As if nothing had been measured."""
-        self._baseline, self._level, self._said = None, math.nan, 0.0
+        self._said = 0.0
         self.say(())
         self.curve.update(CurveData.of([]))
 
-    def mark_baseline(self) -> None:
-        """From now on the present level stands behind the curve; the second time, it goes."""
-        self._baseline = self._level if self._baseline is None and math.isfinite(self._level) else None
-
     def show(
-        self, view: PanelView, marks: tuple[Mark, ...], now: float, note: str = "", instead: str = ""
+        self,
+        view: PanelView,
+        marks: tuple[Mark, ...],
+        now: float,
+        baseline: float | None = None,
+        note: str = "",
+        instead: str = "",
     ) -> None:
         """`instead` is said in the place of the view's numbers."""
         numbers = [instead or quantity(view.now, view.unit)]
@@ -115,18 +136,7 @@ class Panel(Vertical, can_focus=True):
         if now - self._said >= 0.45 or not self._shown[:1]:
             self._said = now
             self.say(tuple(numbers), view.trend.direction if view.trend else "", view.words, note)
-        columns, labels = self._columns(view, marks)
-        curve = view.curve
-        self._level = view.now
-        ghost = np.full(len(curve.mid), self._baseline) if self._baseline is not None else None
-        self.curve.update(CurveData(curve.lo, curve.mid, curve.hi, columns, ghost, labels), now)
-
-    @staticmethod
-    def _columns(view: PanelView, marks: tuple[Mark, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        curve = view.curve
-        places = [((mark.at - curve.start_ns) // curve.width_ns, mark) for mark in marks]
-        seen = [(column, mark) for column, mark in places if 0 <= column < len(curve.mid)]
-        return tuple(column for column, _ in seen), tuple(",".join(mark.changed) for _, mark in seen)
+        self.curve.update(curve_data(view, marks, baseline), now)
 
 
 def _fitting(numbers: tuple[str, ...], width: int) -> tuple[str, ...]:
