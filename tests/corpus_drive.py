@@ -1,7 +1,7 @@
 """Runs scripts one after the other in this process, each watched by an agent of its own, and keeps what the
 agent said.
 
-    python corpus_drive.py OUT script.py ...      # OUT/script.events, pickled
+    python corpus_drive.py OUT script.py ...      # OUT/script.rec, a recording each
 
 One import of TensorFlow serves many scripts. Between two of them everything that a fresh process would not
 have is put away: the default graph, Keras' names, garbage.
@@ -11,23 +11,32 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import runpy
 import sys
 import threading
 import time
 from pathlib import Path
 
+from recording import Record, save
+
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def watch(script: Path) -> tuple[list[object], str]:
+def watch(script: Path) -> tuple[list[Record], str]:
     from tfslowtop.agent.attach import start
     from tfslowtop.agent.channel import MemoryChannel
-    from tfslowtop.agent.events import Gauge, Phase
+    from tfslowtop.agent.events import Event, Gauge, Phase
 
-    channel = MemoryChannel(capacity=1 << 22)
-    channel.events.append(Phase("starting", "", time.perf_counter_ns()))
+    came: list[Record] = []
+
+    class Recorder(MemoryChannel):
+        def send(self, event: Event) -> bool:
+            if self.alive:
+                came.append(Record(time.perf_counter_ns(), event))
+            return self.alive
+
+    channel = Recorder()
+    channel.send(Phase("starting", "", time.perf_counter_ns()))
     attachment = start(channel, step=None, script=str(script))
     done = threading.Event()
 
@@ -35,7 +44,7 @@ def watch(script: Path) -> tuple[list[object], str]:
         """What the sensors read from outside of a process that is watched from outside."""
         while not done.wait(0.1):
             resident = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
-            channel.events.append(Gauge("rss", time.perf_counter_ns(), float(resident)))
+            channel.send(Gauge("rss", time.perf_counter_ns(), float(resident)))
 
     sensor = threading.Thread(target=sense, daemon=True)
     sensor.start()
@@ -48,7 +57,7 @@ def watch(script: Path) -> tuple[list[object], str]:
     done.set()
     sensor.join()
     attachment.remove()
-    return list(channel.events), error
+    return came, error
 
 
 def tidy() -> None:
@@ -65,8 +74,8 @@ def main() -> None:
 
     for script in scripts:
         began = time.perf_counter()
-        events, error = watch(script)
-        (out / f"{script.stem}.events").write_bytes(pickle.dumps((events, error)))
+        records, error = watch(script)
+        save(out / f"{script.stem}.rec", records, error)
         print(f"{script.name}: {time.perf_counter() - began:.1f} s {error}", file=sys.stderr, flush=True)
         tidy()
 

@@ -136,6 +136,20 @@ def test_a_function_made_in_the_loop_is_named_where_it_is_made():
     assert (found.cause, found.line) == ("function-recreated", 14)
 
 
+def test_functions_of_a_library_are_told_as_the_line_that_makes_it_create_them():
+    keras = "/env/lib/python3.11/site-packages/keras/src/backend/tensorflow/trainer.py"
+    names = ("one_step_on_data", "one_step_on_iterator")
+    made = [
+        traced("function-recreated", 50, 2.0, function=name, file=keras, line=i)
+        for i, name in enumerate(names)
+    ]
+    found = diagnose(facts(*made))
+    assert [(f.cause, f.file, f.line) for f in found] == [("function-recreated", "/u/train.py", 20)]
+    assert "What Keras has at this line is new each time" in found[0].sentence
+    nobodys = [traced("function-recreated", 50, 2.0, file=keras, user_file="", user_line=0)]
+    assert diagnose(facts(*nobodys)) == ()
+
+
 def test_a_graph_that_grows_explains_the_memory_and_the_rise():
     gauges = {"graph ops": Grows(100, 900, 900, RISING), **rss(1e6)}
     found = diagnose(

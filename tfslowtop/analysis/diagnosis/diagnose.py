@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import rules_created, rules_data, rules_graphs, rules_machine, rules_memory, rules_step, rules_traces
-from .facts import Facts
+from .facts import Facts, library
 from .finding import Finding
 from .make import ms
 
@@ -60,7 +60,7 @@ _MACHINE = (
 def diagnose(facts: Facts) -> tuple[Finding, ...]:
     """What is wrong, the dearest first; the machine's part after the program's own."""
     found = [f for rule in RULES for f in rule(facts)]
-    found = [f for f in found if not _of_a_library(f, found)]
+    found = [f for f in found if f.file or f.cause not in _RETRACES]  # a library's, with no line to change
     under: dict[int, list[Finding]] = {}
     for f in found:
         cause = _explanation(f, found)
@@ -79,17 +79,12 @@ def _all_under(f: Finding, under: dict[int, list[Finding]]) -> list[Finding]:
     return sorted(result, key=lambda s: -s.rank)
 
 
-def _of_a_library(f: Finding, found: list[Finding]) -> bool:
-    """Functions that a library makes for itself have no line that the user could change."""
-    return f.cause in _RETRACES and not f.file
-
-
 def _explanation(f: Finding, found: list[Finding]) -> Finding | None:
     for cause in EXPLAINED.get(f.cause, ()):
         for other in found:
             if other is f or other.cause != cause:
                 continue
-            own = f.cause in _RETRACES and not str(f.evidence.get("function_file", "")).count("site-packages")
+            own = f.cause in _RETRACES and not library(str(f.evidence.get("function_file", "")))
             if (
                 own
                 and cause in ("predict-loop", "dataset-recreated", "model-recreated")

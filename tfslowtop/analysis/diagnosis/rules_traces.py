@@ -19,19 +19,52 @@ UNROLLED = 200
 
 def retraced(facts: Facts) -> list[Finding]:
     """retrace-python-value, -shape, -dtype, -structure, -object; xla-recompile; function-recreated."""
-    found = []
+    found: list[Finding | None] = []
+    made_anew: dict[tuple[str, int], list[Traced]] = {}
     for f in facts.traced:
-        if f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls:
-            again = _instances(facts, f)
-            found += [again] if again else []
+        instances = f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls
+        habit = f.avoidable >= LEAST_TRACES and f.late >= LATE * f.avoidable and bool(f.blames)
+        if not instances and not habit:
             continue
-        if f.avoidable < LEAST_TRACES or f.late < LATE * f.avoidable or not f.blames:
-            continue
-        blame = _worst(f)
-        made = _recreated(facts, f) if blame.cause == "function-recreated" else _argument(facts, f, blame)
-        if made:
-            found.append(made)
-    return found
+        if instances or _worst(f).cause == "function-recreated":
+            if f.in_library:
+                made_anew.setdefault((f.user_file, f.user_line), []).append(f)
+            else:
+                found.append(_instances(facts, f) if instances else _recreated(facts, f))
+        else:
+            found.append(_argument(facts, f, _worst(f)))
+    found += [_of_a_library(facts, place, group) for place, group in made_anew.items() if place[0]]
+    return [f for f in found if f is not None]
+
+
+def _of_a_library(facts: Facts, place: tuple[str, int], group: list[Traced]) -> Finding | None:
+    """Functions that a library makes for itself have no line that could be changed; the line that makes the
+    library do so has one."""
+    worst = max(group, key=lambda f: f.seconds)
+    again = sum(max(f.instances, f.avoidable) for f in group)
+    cost = sum(f.seconds * max(f.instances, f.avoidable) / max(1, f.count) for f in group)
+    return finding(
+        facts,
+        "function-recreated",
+        place,
+        f"What {_package(worst)} has at this line is new each time, so that {again} functions of its own were created "
+        f"and traced again ({', '.join(sorted({f.function for f in group})[:3])}): {cost:.1f} s.",
+        cost,
+        at_most=True,
+        symbol=_package(worst),
+        since=worst.since,
+        remedy="Create the object that this line calls once, outside the loop, and call that one.",
+        traces=sum(f.count for f in group),
+        calls=worst.calls,
+        function_file=worst.file,
+        function_line=worst.line,
+    )
+
+
+def _package(f: Traced) -> str:
+    """Whose function it is, as people call it."""
+    _, _, inside = f.file.rpartition("-packages/")
+    return "Keras" if inside.startswith(("keras/", "tf_keras/")) else "TensorFlow"
 
 
 def _worst(f: Traced) -> Blamed:
@@ -98,7 +131,7 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
     name = blame.argument or "an argument"
     others = [b.argument for b in f.blames if b.cause == blame.cause and b is not blame and b.argument]
     also = f" (also {', '.join(others[:3])})" if others else ""
-    where = f" ({short(f.file)}:{f.line})" if f.file and not f.in_library else ""
+    where = f" of {_package(f)}" if f.in_library else f" ({short(f.file)}:{f.line})"
     cost = f.avoidable_seconds
     if f.jit:  # compiling comes after tracing, in the call itself
         own = [c for c in facts.of("function") if (c.file, c.line) == (f.file, f.line)]
