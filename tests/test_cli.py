@@ -98,6 +98,20 @@ def test_a_run_without_a_terminal_prints_json(scenario_file):
     assert result["effect"]["wall"]["low"] > 1.5
 
 
+def test_verify_ends_when_it_is_certain_and_says_whether_that_was_declared(scenario_file):
+    body = (
+        "import time\ndef setup(p): pass\n"
+        "def iteration(s, fixes, i): time.sleep(.001 if fixes.quick else .004)\n"
+    )
+    path = scenario_file(body, "fixes=(Fix('quick', 'be quick'),)")
+    done = tfslowtop("verify", str(path), "--seconds", "600", "--json")
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["seconds"] < 600
+    assert result["verdict"]["outcome"] == "constant penalty"
+    assert result["as_declared"] is False  # it says of itself that it grows
+
+
 def test_iterations_are_counted(scenario_file):
     path = scenario_file("import time\ndef setup(p): pass\ndef iteration(s, fixes, i): time.sleep(.001)\n")
     done = tfslowtop("run", str(path), "--iterations", "300")
