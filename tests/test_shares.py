@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tfslowtop.agent.events import SAMPLE, Folded, Phase, Samples, Step, Stream
+from tfslowtop.agent.events import SAMPLE, Folded, Phase, Samples, Step, Stream, Tally
 from tfslowtop.analysis.session import Session
 from tfslowtop.analysis.shares import Share
 
@@ -96,3 +96,13 @@ def test_what_does_not_matter_has_none():
     names = {panel.name for panel in fed("data-wait", 0.0001).view(BEGIN + 10 * SECOND, 20, 0.5).panels}
     assert names == {"latency", "retraces"}
     assert not {"Python ops", "waiting for data"} & {p.name for p in Session().view(BEGIN, 20, 0.5).panels}
+
+
+def test_tensors_that_pile_up_have_a_panel_that_holds_its_level():
+    session = fed("function", 0.03)
+    session.feed([Tally("kept-tensor", "history|list", "a.py", 5, 300, 0, 1 << 20, BEGIN)])
+    for second in range(10, 16):
+        view = session.view(BEGIN + second * SECOND, 20, 0.5)
+    panel = view.panel("tensors kept")
+    assert panel is not None and panel.unit == "" and panel.now == 300
+    assert panel.curve.mid[-8:].tolist() == [300.0] * 8

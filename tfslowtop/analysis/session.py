@@ -100,6 +100,8 @@ class Session:
         self._no_gpu = ""
         self._gauges: dict[str, _Gauge] = {}
         self._shares: defaultdict[str, Share] = defaultdict(Share)
+        self._kept: dict[str, int] = {}
+        """Tensors that each container of the program's has gained."""
         self._traces = Series()
         self._trace_ns = self._trace_count = 0
         self._new: dict[Series, tuple[list[int], list[float]]] = {}
@@ -277,6 +279,8 @@ class Session:
     @_take.register
     def _(self, event: events.Tally) -> None:
         self.ledger.add(event, self._iterations)
+        if event.what == "kept-tensor":
+            self._kept[event.symbol] = event.count
 
     @_take.register
     def _(self, event: events.Phase) -> None:
@@ -395,6 +399,8 @@ class Session:
 
     def _think(self, now: int) -> None:
         self.streams.think()
+        if self._kept and self.ended is None:  # told of when it has grown; in between it stays
+            self.feed([events.Gauge("tensors kept", now, float(sum(self._kept.values())))])
         segment = self._segments[-1]
         segment.trend = trend(segment.blocks)
         whole = segment.blocks.stretch()

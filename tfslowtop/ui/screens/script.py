@@ -15,7 +15,7 @@ from ..widgets.streams import StreamTable
 from .main import MainScreen
 
 #: Of what the agent counts in a script, what is worth a curve; the rest is for the diagnosis and the JSON.
-WORTH_A_CURVE = frozenset({"graph ops", "open sessions", "live tensors", "Python ops", "waiting for data"})
+WORTH_A_CURVE = frozenset({"graph ops", "open sessions", "tensors kept", "Python ops", "waiting for data"})
 
 
 class ScriptScreen(MainScreen):
