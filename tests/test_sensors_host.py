@@ -20,9 +20,8 @@ from tfslowtop.sensors.host import (
     ChildrenReading,
     HostReading,
     HostSensor,
-    ProcessReading,
 )
-from tfslowtop.sensors.procfs import LinuxProcess, children_of, number_after, slurp
+from tfslowtop.sensors.procfs import LinuxProcess, ProcessReading, children_of, number_after, slurp
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 SPIN = "while True: sum(range(1000))"

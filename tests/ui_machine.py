@@ -13,13 +13,8 @@ from tfslowtop.agent.events import Gauge
 from tfslowtop.sensors.cgroup import CgroupReading
 from tfslowtop.sensors.gauges import Gauges
 from tfslowtop.sensors.gpu import GpuDevice, GpuReading
-from tfslowtop.sensors.host import (
-    ChildrenReading,
-    HostReading,
-    MachineReading,
-    PressureReading,
-    ProcessReading,
-)
+from tfslowtop.sensors.host import ChildrenReading, HostReading, MachineReading, PressureReading
+from tfslowtop.sensors.procfs import ProcessReading
 from tfslowtop.ui.app import TfslowtopApp
 
 GIB = 2**30
@@ -103,8 +98,8 @@ def host(second: int) -> HostReading:
     return HostReading(
         0,
         4242,
-        "running",
         ProcessReading(
+            "running",
             rss=4e8 + 1e6 * second,
             uss=3.5e8,
             swap=0.0,
@@ -172,12 +167,15 @@ def sampler(devices: Devices, reason: str | None = None, hosts: Callable[[int], 
             at = BEGIN + self._second * SECOND
             now = hosts(self._second)
             self.host = HostReading(
-                at, now.pid, now.state, now.process, now.children, now.machine, now.pressure, now.cgroup
+                at, now.pid, now.process, now.children, now.machine, now.pressure, now.cgroup
             )
             self.gpu = GpuReading(at, tuple(found), reason)
             cost = [Gauge("sensor.host", at, 0.41), Gauge("sensor.gpu", at, 0.12)]
             self._say([*self._host.host(self.host), *self._gpu.gpu(self.gpu), *cost])
             self._second += 1
+
+        def shown(self, visible: str | None, order: str | None) -> None:
+            pass
 
         def stop(self, timeout: float = 1.0) -> None:
             pass

@@ -39,7 +39,7 @@ from .agent.events import (
     Stop,
     Toggled,
 )
-from .agent.hooks.allocator import Allocator
+from .agent.hooks.allocator import Allocator, shown
 from .agent.hooks.traces import TraceHook
 from .agent.imports import Watch
 from .agent.wire import PROTOCOL
@@ -138,7 +138,7 @@ class Kernel:
         devices = tuple(
             f"{d.device_type}:{i}" for i, d in enumerate(tensorflow.config.list_physical_devices())
         )
-        self._agent.emit(About(tensorflow.__version__, devices))
+        self._agent.emit(About(tensorflow.__version__, devices, shown()))
 
     def _loop(self, scenario: Scenario, module: ModuleType) -> None:
         """Iterates, and before each iteration looks whether something else was ordered."""

@@ -12,7 +12,7 @@ from .agent.events import Gauge
 from .analysis.session import Session
 from .analysis.view import Gpu, View
 from .sensors.sampler import Sampler
-from .sensors.visible import told_to
+from .sensors.visible import told_by, told_to
 from .sources.source import Source
 
 #: Seconds between two views.
@@ -33,6 +33,7 @@ class Run:
     def __init__(self, source: Source, lens: Lens, on_view: Callable[[View], None]) -> None:
         self.source = source
         self.session = Session()
+        self.session.clock = time.time_ns() - time.perf_counter_ns()
         self.sampler: Sampler | None = None
         self._lens = lens
         self._on_view = on_view
@@ -76,6 +77,9 @@ class Run:
         lens = self._lens
         now = time.perf_counter_ns()
         reading = self.sampler.gpu if self.sampler else None
+        if self.sampler is not None and self.session.about.tensorflow:
+            # A program may have set these itself, which does not show from outside.
+            self.sampler.shown(*told_by(self.session.about.shown))
         if reading is not None:
             known = (Gpu(d.label, d.name or "", d.cuda_number, d.visible) for d in reading.devices)
             self.session.know_gpus(tuple(known), reading.reason or "")

@@ -17,7 +17,7 @@ from .channel import Channel
 from .choose import ENOUGH, choose, matches
 from .events import About, ChooseStep, Command, Detach, Note, Phase, Step, Stream
 from .forks import around_forks
-from .hooks.allocator import AllocatorHook
+from .hooks.allocator import AllocatorHook, shown
 from .hooks.collector import CollectorHook
 from .hooks.counted import CountedHook
 from .hooks.created import CreatedHook
@@ -209,7 +209,7 @@ class Attachment:
         self._introduced = True
         devices = getattr(context, "_physical_devices", None) or ()
         names = tuple(f"{d.device_type}:{i}" for i, d in enumerate(devices))
-        self.agent.emit(About(str(version), names))
+        self.agent.emit(About(str(version), names, shown()))
         self.agent.emit(Phase("running", "", now))
 
     def _announce(self) -> None:

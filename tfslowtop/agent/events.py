@@ -30,6 +30,8 @@ class About:
 
     tensorflow: str
     devices: tuple[str, ...]
+    shown: tuple[str, ...] = ()
+    """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as they are then, if they are set: `name=value`."""
 
 
 @dataclass(frozen=True, slots=True)

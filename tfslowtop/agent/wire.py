@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 from . import events
 from .events import SAMPLE, Message, Samples
 
-PROTOCOL = 2
+PROTOCOL = 3
 MAX_PAYLOAD = 1 << 20
 
 #: Samples per frame, so that a full frame stays well under the limit.

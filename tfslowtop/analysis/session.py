@@ -20,8 +20,9 @@ from .curves import filled, held
 from .diagnosis.diagnose import diagnose, healthy
 from .diagnosis.facts import gather
 from .diagnosis.finding import Finding
-from .diagnosis.ledger import Ledger, Means
+from .diagnosis.ledger import Ledger
 from .diagnosis.make import ms
+from .diagnosis.spells import Spells
 from .duel import Duel
 from .effect import before_after
 from .recent import Recent
@@ -87,7 +88,9 @@ class Session:
         self._findings: tuple[Finding, ...] = ()
         self._healthy = ""
         self.ledger = Ledger()
-        self.means = Means()
+        self.spells = Spells()
+        self.clock = 0
+        """The time of day minus the time of the events, in ns: for telling when something was."""
         self.failure: events.Failed | None = None
         self.ended: events.Ended | None = None
         self.output = ""
@@ -108,7 +111,8 @@ class Session:
         self._last_traces: deque[events.Trace] = deque(maxlen=200)
         self._notes: deque[str] = deque(maxlen=50)
         self._phase = events.Phase("starting", "", 0)
-        self._about = events.About("", ())
+        self.about = events.About("", ())
+        """Empty until TensorFlow is there."""
         self._hello = events.Hello(0, "", 0, "")
         self._iterations = self._folded = 0
         self._lost: dict[int, int] = {}
@@ -130,9 +134,9 @@ class Session:
         gauges = list(gauges)
         for gauge in gauges:
             self.readings[gauge.name] = gauge.value
-            if self._iterations:
-                self.means.add(gauge)
         self._recent.add(gauges, self.readings)
+        if self._iterations and gauges:
+            self.spells.add(gauges[-1].at, self.readings, self._gpus)
         # A process that has gone has no memory: that is no reading of it.
         self.feed(g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss"))
 
@@ -235,7 +239,7 @@ class Session:
     def _(self, event: events.Gauge) -> None:
         if event.name.startswith("tf.gpu."):
             self.readings[event.name] = event.value
-            if event.name.endswith(".peak"):  # it has no shape of its own to draw
+            if event.name.endswith((".peak", ".limit")):  # they have no shape of their own to draw
                 return
         gauge = self._gauges.get(event.name)
         if gauge is None:  # not setdefault: a series takes a megabyte
@@ -289,7 +293,7 @@ class Session:
 
     @_take.register
     def _(self, event: events.About) -> None:
-        self._about = event
+        self.about = event
 
     @_take.register
     def _(self, event: events.Hello) -> None:
@@ -336,8 +340,8 @@ class Session:
             at=now,
             pid=self._hello.pid,
             python=self._hello.python,
-            tensorflow=self._about.tensorflow,
-            devices=self._about.devices,
+            tensorflow=self.about.tensorflow,
+            devices=self.about.devices,
             iterations=self._iterations,
             rate=self._rate(now),
             folded=self._folded,
@@ -381,7 +385,7 @@ class Session:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        return self._about.devices
+        return self.about.devices
 
     def elapsed(self, now: int) -> float:
         """Seconds that the target has run."""

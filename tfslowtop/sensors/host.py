@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -21,32 +21,11 @@ import psutil
 from tfslowtop.sensors import procfs, psutil_process
 from tfslowtop.sensors.cgroup import Cgroup, CgroupReading, pressure
 from tfslowtop.sensors.pace import Paced
-from tfslowtop.sensors.procfs import Counters, LinuxProcess, number_after, slurp
+from tfslowtop.sensors.procfs import LinuxProcess, ProcessReading, number_after, slurp
 from tfslowtop.sensors.psutil_process import PsutilProcess
 
 #: None where psutil is all there is.
 PROC = Path("/proc") if sys.platform == "linux" else None
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessReading:
-    """The target itself. Bytes, seconds, or counts since its start; CPU in percent of one core."""
-
-    rss: float | None = None
-    uss: float | None = None
-    swap: float | None = None
-    cpu: float | None = None
-    threads: float | None = None
-    #: Context switches of the main thread.
-    switches_voluntary: float | None = None
-    switches_involuntary: float | None = None
-    #: Seconds in which the main thread was ready to run and had no CPU.
-    cpu_wait: float | None = None
-    faults_minor: float | None = None
-    faults_major: float | None = None
-    #: Bytes that really came from a disk, not from the cache.
-    disk_read: float | None = None
-    cpus_allowed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +64,23 @@ class PressureReading:
 
 @dataclass(frozen=True, slots=True)
 class HostReading:
-    """All of it at one moment (`at`: time.perf_counter_ns). `state` is one of `procfs.STATES`."""
+    """All of it at one moment (`at`: time.perf_counter_ns)."""
 
     at: int
     pid: int
-    state: str
-    process: ProcessReading = ProcessReading()
+    process: ProcessReading = field(default_factory=ProcessReading)
     children: ChildrenReading = ChildrenReading()
     machine: MachineReading = MachineReading()
     pressure: PressureReading = PressureReading()
     cgroup: CgroupReading = field(default_factory=CgroupReading)
 
+    @property
+    def state(self) -> str:
+        return self.process.state
+
 
 class _Process(Protocol):
-    def counters(self, brief: bool = False) -> Counters | None: ...
+    def counters(self, brief: bool = False) -> ProcessReading | None: ...
     def uss(self) -> float | None: ...
     def cpus_allowed(self) -> float | None: ...
 
@@ -147,7 +129,7 @@ class HostSensor:
             # The pid has come back as another process.
             counters = None
         if counters is None or counters.state == "gone":
-            return HostReading(at, self.pid, "gone")
+            return HostReading(at, self.pid)
         self._born = counters.born
         if self._each_second.due(now):
             self._once_a_second(now, counters)
@@ -159,7 +141,6 @@ class HostSensor:
         return HostReading(
             at,
             self.pid,
-            counters.state,
             self._own(now, counters),
             self._children,
             self._machine,
@@ -167,28 +148,16 @@ class HostSensor:
             self._cgroup.read() if self._cgroup else CgroupReading(),
         )
 
-    def _own(self, now: float, counters: Counters) -> ProcessReading:
+    def _own(self, now: float, counters: ProcessReading) -> ProcessReading:
+        """With what is not counted by the kernel, or not read every time."""
         percent = None
-        if counters.cpu is not None:
+        if counters.cpu_seconds is not None:
             if self._last_cpu is not None:
-                percent = _percent(counters.cpu - self._last_cpu[1], now - self._last_cpu[0])
-            self._last_cpu = (now, counters.cpu)
-        return ProcessReading(
-            rss=counters.rss,
-            uss=self._uss,
-            swap=counters.swap,
-            cpu=percent,
-            threads=counters.threads,
-            switches_voluntary=counters.switches_voluntary,
-            switches_involuntary=counters.switches_involuntary,
-            cpu_wait=counters.cpu_wait,
-            faults_minor=counters.faults_minor,
-            faults_major=counters.faults_major,
-            disk_read=counters.disk_read,
-            cpus_allowed=self._cpus_allowed,
-        )
+                percent = _percent(counters.cpu_seconds - self._last_cpu[1], now - self._last_cpu[0])
+            self._last_cpu = (now, counters.cpu_seconds)
+        return replace(counters, cpu=percent, uss=self._uss, cpus_allowed=self._cpus_allowed)
 
-    def _once_a_second(self, now: float, counters: Counters) -> None:
+    def _once_a_second(self, now: float, counters: ProcessReading) -> None:
         # CPU time, not wall time: on a busy machine, where it matters most, we must not look less often.
         begun = time.thread_time()
         if self._list_children.due(now):
@@ -212,7 +181,7 @@ class HostSensor:
         pids = procfs.children_of(self.pid, self._proc) if self._proc is not None else None
         return pids if pids is not None else psutil_process.children_of(self.pid) or ()
 
-    def _use_of_cpu(self, now: float, counters: Counters, living: dict[int, Counters]) -> None:
+    def _use_of_cpu(self, now: float, counters: ProcessReading, living: dict[int, ProcessReading]) -> None:
         """What the family and the others used since the last time."""
         times = psutil.cpu_times()
         # Guest time is already part of user time.

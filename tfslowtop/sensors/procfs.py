@@ -19,16 +19,22 @@ _STATES = {"R": "running", "T": "stopped", "t": "stopped", "Z": "zombie", "X": "
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
+class ProcessReading:
     """One process at one moment. Times are seconds, sizes bytes, everything else counts since its start."""
 
-    state: str
+    #: One of `STATES`.
+    state: str = "gone"
     #: When the process was started: a pid that comes back with another start is another process.
-    born: float
-    cpu: float | None = None
+    born: float = 0.0
+    cpu_seconds: float | None = None
     #: CPU time of the process and of all children that it has waited for.
     cpu_family: float | None = None
+    #: Percent of one core, since the reading before.
+    cpu: float | None = None
+    cpus_allowed: float | None = None
     rss: float | None = None
+    #: What would be freed if it ended; not read every time.
+    uss: float | None = None
     swap: float | None = None
     threads: float | None = None
     #: Of the main thread; the kernel keeps them per thread.
@@ -38,6 +44,7 @@ class Counters:
     cpu_wait: float | None = None
     faults_minor: float | None = None
     faults_major: float | None = None
+    #: Bytes that really came from a disk, not from the cache.
     disk_read: float | None = None
 
 
@@ -90,7 +97,7 @@ class LinuxProcess:
         # nanosecond, where /proc/<pid>/stat counts in steps of 10 ms and is useless over 100 ms.
         self._clock: int | None = (~pid << 3) | 2
 
-    def counters(self, brief: bool = False) -> Counters | None:
+    def counters(self, brief: bool = False) -> ProcessReading | None:
         """None: there is no such process (any more). `brief`: only what a single file tells."""
         stat = slurp(self._at + "stat")
         if not stat:
@@ -105,15 +112,15 @@ class LinuxProcess:
         except (IndexError, ValueError):
             return None
         if brief:
-            return Counters(state, born, cpu_family=sum(ticks), rss=rss)
+            return ProcessReading(state, born, cpu_family=sum(ticks), rss=rss)
         cpu = self._cpu(ticks[0] + ticks[1])
         status = slurp(self._at + "status")
         # schedstat: time on a CPU, time ready but waiting for one, both in nanoseconds, and a count.
         schedule = (slurp(self._at + "schedstat") or b"").split()
-        return Counters(
+        return ProcessReading(
             state=state,
             born=born,
-            cpu=cpu,
+            cpu_seconds=cpu,
             cpu_family=sum(ticks),
             rss=rss,
             swap=number_after(b"VmSwap:", status),

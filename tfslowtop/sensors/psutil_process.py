@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from tfslowtop.sensors.procfs import Counters
+from tfslowtop.sensors.procfs import ProcessReading
 
 _STATES = {
     psutil.STATUS_RUNNING: "running",
@@ -23,7 +23,7 @@ class PsutilProcess:
         self._process: psutil.Process | None = None
         self._born = 0.0
 
-    def counters(self, brief: bool = False) -> Counters | None:
+    def counters(self, brief: bool = False) -> ProcessReading | None:
         try:
             if self._process is None:
                 self._process = psutil.Process(self._pid)
@@ -31,15 +31,15 @@ class PsutilProcess:
             self._born = found.born
             return found
         except psutil.ZombieProcess:
-            return Counters("zombie", self._born)
+            return ProcessReading("zombie", self._born)
         except (psutil.NoSuchProcess, ProcessLookupError):
             return None
         except (psutil.Error, OSError):
             # Another user's process: it is there, and that is all we may know.
-            return Counters("running", self._born)
+            return ProcessReading("running", self._born)
 
     @staticmethod
-    def _read(process: psutil.Process) -> Counters:
+    def _read(process: psutil.Process) -> ProcessReading:
         if not process.is_running():
             raise psutil.NoSuchProcess(process.pid)
         with process.oneshot():
@@ -50,10 +50,10 @@ class PsutilProcess:
             switches = process.num_ctx_switches()
             own = times.user + times.system
             waited = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
-            return Counters(
+            return ProcessReading(
                 state=state,
                 born=born,
-                cpu=own,
+                cpu_seconds=own,
                 cpu_family=own + waited,
                 rss=float(memory.rss),
                 threads=float(process.num_threads()),

@@ -68,9 +68,8 @@ class Sampler:
             if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(max(0.0, deadline - time.monotonic()))
 
-    def watch(self, pid: int, visible: str | None = None, order: str | None = None) -> None:
-        """From the next reading on another process: the target was restarted."""
-        self._sensor = HostSensor(pid)
+    def shown(self, visible: str | None, order: str | None) -> None:
+        """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as the target itself has them, from now on."""
         self._gpus.visible, self._gpus.order = visible, order
 
     def _read_host(self) -> list[Gauge]:

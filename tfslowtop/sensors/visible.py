@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -57,7 +57,7 @@ def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known])
 def told_to(pid: int) -> tuple[str | None, str | None]:
     """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as the process was started with.
 
-    What a program sets in its own os.environ does not show here.
+    What a program sets in its own os.environ does not show here: see `told_by`.
     """
     try:
         environment = psutil.Process(pid).environ()
@@ -68,6 +68,15 @@ def told_to(pid: int) -> tuple[str | None, str | None]:
             environment = psutil.Process(pid).environ()
     except (psutil.Error, OSError):
         return None, None
+    return _both(environment)
+
+
+def told_by(shown: Iterable[str]) -> tuple[str | None, str | None]:
+    """The same as the agent tells it (`About.shown`): as they were when TensorFlow chose its devices."""
+    return _both(dict(each.partition("=")[::2] for each in shown))
+
+
+def _both(environment: Mapping[str, str]) -> tuple[str | None, str | None]:
     return environment.get("CUDA_VISIBLE_DEVICES"), environment.get("CUDA_DEVICE_ORDER")
 
 

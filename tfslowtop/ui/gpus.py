@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..analysis.diagnosis.rules_machine import HEAT, OTHERS
+from ..analysis.diagnosis.conditions import HEAT, OTHERS
 from ..analysis.view import Gpu, View
 from ..sensors.nvml import throttle_words
 from .format import gibibytes, quantity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..analysis.diagnosis.rules_machine import FULL, MAJOR, PRESSURE, READY, THROTTLED
+from ..analysis.diagnosis.conditions import FULL, MAJOR, PRESSURE, READY, THROTTLED
 from ..analysis.recent import KEPT
 from .format import digits, quantity
 from .sheet import NA, Row

@@ -1,4 +1,4 @@
-"""What TensorFlow's own allocator has in use on each GPU, once a second.
+"""What TensorFlow's own allocator has in use on each GPU, once a second, and which GPUs it was shown.
 
 TensorFlow takes nearly all of a GPU's memory at its start, so the driver's figure never moves again; this one
 does. It is read only where a GPU is and once the program has used TensorFlow: asking earlier would make the
@@ -7,6 +7,7 @@ context for it, and with that its choice of devices and of memory growth.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from types import ModuleType
@@ -21,15 +22,25 @@ _EVERY = 1_000_000_000
 _PATIENCE = 3
 
 
+#: Which devices CUDA shows, and in which order. A program may set them itself, before it uses TensorFlow.
+_SHOWN = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+
+
+def shown() -> tuple[str, ...]:
+    """Those that are set here and now, as `name=value`."""
+    return tuple(f"{name}={os.environ[name]}" for name in _SHOWN if name in os.environ)
+
+
 class Allocator:
     """`read` never raises and never makes TensorFlow do anything that the program has not begun."""
 
     def __init__(self) -> None:
         self._next = 0
         self._refused: dict[int, int] = {}
+        self._limits: dict[int, int] | None = None
 
     def read(self, now: int) -> list[Gauge]:
-        """`tf.gpu.N.memory` and `tf.gpu.N.peak`, bytes; nothing more often than once a second."""
+        """`tf.gpu.N.memory`, `.peak` and `.limit`, bytes; nothing more often than once a second."""
         if now < self._next:
             return []
         self._next = now + _EVERY
@@ -45,7 +56,10 @@ class Allocator:
         if tensorflow is None or context is None or not getattr(context, "_initialized", False):
             return []
         found: list[Gauge] = []
-        for logical, number in _gpus(context):
+        gpus = _gpus(context)
+        if gpus and self._limits is None:
+            self._limits = _limits(context)
+        for logical, number in gpus:
             if self._refused.get(logical, 0) >= _PATIENCE:
                 continue
             try:
@@ -54,10 +68,29 @@ class Allocator:
                 self._refused[logical] = self._refused.get(logical, 0) + 1
                 continue
             self._refused[logical] = 0
-            for key, name in (("current", "memory"), ("peak", "peak")):
-                if key in told:
+            told = {**told, "limit": (self._limits or {}).get(logical)}
+            for key, name in (("current", "memory"), ("peak", "peak"), ("limit", "limit")):
+                if told.get(key) is not None:
                     found.append(Gauge(f"tf.gpu.{number}.{name}", now, float(told[key])))
         return found
+
+
+def _limits(context: Any) -> dict[int, int]:
+    """What the allocator of each logical GPU may take at most; of no public function is that the answer."""
+    eager: Any = sys.modules.get("tensorflow.python.pywrap_tfe")
+    graph: Any = sys.modules.get("tensorflow.python.client.pywrap_tf_session")
+    try:
+        devices = eager.TFE_ContextListDevices(context._context_handle)
+    except Exception:
+        return {}
+    try:
+        kinds = [eager.TF_DeviceListType(devices, n) for n in range(eager.TF_DeviceListCount(devices))]
+        places = [n for n, kind in enumerate(kinds) if kind == "GPU"]
+        return {gpu: graph.TF_DeviceListMemoryBytes(devices, n) for gpu, n in enumerate(places)}
+    except Exception:
+        return {}
+    finally:
+        eager.TF_DeleteDeviceList(devices)
 
 
 def _gpus(context: Any) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ import numpy as np
 from ..retraces import INNOCENT, FunctionTraces
 from ..streams import StreamStats
 from ..trend import Trend
+from .spells import Spell, with_steps
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -123,8 +124,10 @@ class Facts:
     counts: tuple[Count, ...]
     traced: tuple[Traced, ...]
     gauges: dict[str, Grows] = field(default_factory=dict)
-    means: dict[str, tuple[float, float]] = field(default_factory=dict)
-    readings: dict[str, float] = field(default_factory=dict)
+    spells: tuple[Spell, ...] = ()
+    """What the machine did, from when to when."""
+    clock: int = 0
+    """The time of day minus the time of the events, in ns."""
     devices: tuple[str, ...] = ()
 
     def of(self, *kinds: str) -> list[Call]:
@@ -184,8 +187,8 @@ def gather(session: Session, now: int) -> Facts:
         ),
         traced=tuple(_traced(f, streams, number) for f in session.retraces.functions.values()),
         gauges={name: _gauge(session, name) for name in session.gauge_names()},
-        means=session.means.all(),
-        readings=dict(session.readings),
+        spells=_spells(session, step),
+        clock=session.clock,
         devices=session.devices,
     )
 
@@ -193,6 +196,14 @@ def gather(session: Session, now: int) -> Facts:
 def _gauge(session: Session, name: str) -> Grows:
     first, last, largest, _ = session.gauge_summary(name)
     return Grows(first, last, largest, session.gauge_trend(name))
+
+
+def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
+    found = session.spells.all()
+    if step is None:
+        return found
+    kept, tail = step.blocks.stretch(), step.blocks.tail()
+    return tuple(with_steps(spell, kept, tail) for spell in found)
 
 
 def _call(s: StreamStats, is_step: bool, since: int) -> Call:

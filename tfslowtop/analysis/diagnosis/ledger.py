@@ -1,15 +1,13 @@
-"""What the rules need of the past, in bounded memory: how counts grew with the steps, what sensors read."""
+"""What the rules need of the past, in bounded memory: how counts grew with the steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...agent.events import Gauge, Tally
+from ...agent.events import Tally
 
 #: Points of a count's history that are kept; then every second one.
 _POINTS = 64
-#: A reading stands until the next of its name, but not for longer than this.
-_HOLDS = 2_000_000_000
 
 Key = tuple[str, str, str, int]
 
@@ -46,22 +44,3 @@ class Ledger:
         entry.history.append((step, tally.count))
         if len(entry.history) > _POINTS:
             del entry.history[1:-1:2]
-
-
-class Means:
-    """Sensors' readings as means over time."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, tuple[int, float]] = {}
-        self._sums: dict[str, tuple[float, float]] = {}
-
-    def add(self, gauge: Gauge) -> None:
-        at, value = self._last.get(gauge.name, (gauge.at, gauge.value))
-        seconds = min(max(gauge.at - at, 0), _HOLDS) / 1e9
-        total, time = self._sums.get(gauge.name, (0.0, 0.0))
-        self._sums[gauge.name] = (total + value * seconds, time + seconds)
-        self._last[gauge.name] = (gauge.at, gauge.value)
-
-    def all(self) -> dict[str, tuple[float, float]]:
-        """By name: the mean, and over how many seconds."""
-        return {name: (total / time, time) for name, (total, time) in self._sums.items() if time > 0}

@@ -1,152 +1,182 @@
-"""What the machine does to the program. These say nothing about the code, so they rank behind what does."""
+"""What the machine does to the program. These say nothing about the code, so they rank behind what does.
+
+A condition is told while it lasts, whatever it costs, and afterwards if it cost much. What it costs is told by
+the steps before it and meanwhile; where there are too few of them, by the readings alone.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .conditions import CAP, HEAT, pool_full
 from .facts import Facts
 from .finding import Finding
-from .make import finding, size
+from .make import LEAST_SHARE, finding, ms, size
+from .spells import Spell
 
-#: Shorter than this is a visit, not a condition.
-LONG_ENOUGH = 10.0
-#: The main thread was ready and had no core, percent of the time. Below half it is an ordinary shared machine.
-READY = 50.0
-#: Periods in which the cgroup's quota ran out, percent; and seconds lost per second.
-THROTTLED = 25.0
-LOST = 0.2
-#: Page faults per second that had to wait for a disk; and how full a limit is.
-MAJOR = 50.0
-FULL = 0.97
-PRESSURE = 20.0
-#: NVML's bits for clocks lowered by heat or by the hardware itself: thermal slowdown (0x20, 0x40), hardware
-#: slowdown (0x8) and power brake (0x80). A power cap at full load (0x4) is how GPUs are run.
-HEAT = 0x20 | 0x40 | 0x8 | 0x80
-SLOWED = 0.8
-OTHERS = 20.0
+#: Steps that take less than this many times as long are as they were: a busy machine adds as much by itself.
+_SAME = 1 + LEAST_SHARE
+_NOW, _THEN = {"is_": "is", "are": "are"}, {"is_": "was", "are": "were"}
 
 
-def _mean(facts: Facts, name: str) -> float:
-    value, seconds = facts.means.get(name, (0.0, 0.0))
-    return value if seconds >= LONG_ENOUGH else 0.0
+def machine(facts: Facts) -> list[Finding]:
+    made = (_told(facts, spell) for spell in facts.spells)
+    return [f for f in made if f is not None]
 
 
-def _made(facts: Facts, cause: str, sentence: str, share: float, **evidence: object) -> list[Finding]:
-    made = finding(
+def _told(facts: Facts, spell: Spell) -> Finding | None:
+    measured = math.isfinite(spell.slower)
+    cost = max(0.0, 1 - 1 / spell.slower) * spell.seconds if measured else spell.lost
+    if not (spell.lasting or cost):
+        return None
+    return finding(
         facts,
-        cause,
+        spell.cause,
         ("", 0),
-        sentence,
-        min(share, 1.0) * facts.seconds,
-        confidence="medium",
-        **evidence,  # type: ignore[arg-type]
+        _sentence(facts, spell),
+        cost + spell.others_lost if measured or spell.lost else None,
+        at_most=not measured,
+        since=spell.step,
+        confidence="high" if spell.slower >= _SAME else "medium",
+        least=0.0 if spell.lasting else LEAST_SHARE,
+        **_evidence(facts, spell),
     )
-    return [made] if made else []
 
 
-def processor(facts: Facts) -> list[Finding]:
-    throttled, lost = _mean(facts, "cgroup.cpu.throttled"), _mean(facts, "cgroup.cpu.waited")
-    if throttled >= THROTTLED and lost >= LOST:
-        quota = facts.readings.get("cgroup.cpu.quota", 0.0)
-        return _made(
-            facts,
-            "cpu-throttled",
-            f"The container's limit of {quota:g} cores was used up in {throttled:.0f} % of its periods.",
-            throttled / 100 / 2,
-            throttled_percent=throttled,
-            lost_seconds_per_second=lost,
-            quota=quota,
-        )
-    wait, others = _mean(facts, "cpu.wait"), _mean(facts, "machine.others")
-    if wait >= READY and others >= 50.0 * facts.readings.get("machine.cpus", 1.0):
-        return _made(
-            facts,
-            "cpu-contention",
-            f"The program was ready and had no core for {wait:.0f} % of the time; other processes use "
-            f"{others / 100:.1f} of {facts.readings.get('machine.cpus', 0):.0f} cores.",
-            wait / 100,
-            waiting_percent=wait,
-            others_percent=others,
-        )
-    return []
+def _evidence(facts: Facts, spell: Spell) -> dict[str, Any]:
+    found: dict[str, Any] = {"gpu": spell.gpu} if spell.gpu else {}
+    found |= {name.replace(".", "_"): value for name, value in spell.during.items()}
+    found |= {f"{name.replace('.', '_')}_before": value for name, value in spell.before.items()}
+    return {
+        **found,
+        "lasting": spell.lasting,
+        "since_time": _time(facts, spell.since, "%Y-%m-%dT%H:%M:%S%z"),
+        "seconds": spell.seconds,
+        "times": spell.times,
+        "step_ms": 1e3 * spell.step_during,
+        "step_ms_before": 1e3 * spell.step_before,
+    }
 
 
-def memory(facts: Facts) -> list[Finding]:
-    swapped, major = facts.readings.get("swap", 0.0), _mean(facts, "faults.major")
-    used, limit = (
-        facts.readings.get("cgroup.memory.working", 0.0),
-        facts.readings.get("cgroup.memory.limit", 0.0),
+def _sentence(facts: Facts, spell: Spell) -> str:
+    change, state = _WORDS[spell.cause](spell)
+    begin, end = (_time(facts, at, "%H:%M") for at in (spell.since, spell.until))
+    when = f"at {begin}"
+    if not spell.lasting:
+        when = f"at {begin} for {spell.seconds:.0f} s" if begin == end else f"from {begin} to {end}"
+    if spell.times > 1:
+        when += f" (and {spell.times - 1} times more)"
+    if not spell.before:
+        said = state.format(**_NOW) if spell.lasting else f"{state.format(**_THEN)} until {end}"
+    elif spell.slower >= _SAME:
+        said = f"steps went {_from_to(spell.step_before, spell.step_during)} {when} when {change}"
+    elif spell.lasting and math.isfinite(spell.slower):
+        said = f"{change} {when}; steps still take {ms(spell.step_during)}"
+    else:
+        said = f"{change} {when}"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _throttled(spell: Spell) -> tuple[str, str]:
+    quota, share = spell.during.get("cgroup.cpu.quota", math.nan), spell.during["cgroup.cpu.throttled"]
+    limit = f"the container's limit of {quota:g} core{'' if quota == 1 else 's'}"
+    periods = f"in {share:.0f} % of its periods"
+    return f"{limit} began to run out, {periods}", f"{limit} {{is_}} used up {periods}"
+
+
+def _contention(spell: Spell) -> tuple[str, str]:
+    now = spell.during
+    used, cores = now["machine.others"] / 100, now.get("machine.cpus", math.nan)
+    wait = f"the program {{is_}} ready and without a core for {now['cpu.wait']:.0f} % of the time"
+    before = spell.before.get("machine.others", 0.0) / 100
+    return (
+        f"other processes went from {before:.1f} to {used:.1f} of {cores:.0f} cores: {wait.format(**_NOW)}",
+        f"{wait}: other processes {{are}} on {used:.1f} of {cores:.0f} cores",
     )
-    pressure = _mean(facts, "pressure.memory")
-    if major >= MAJOR and swapped > 50e6:
-        return _made(
-            facts,
-            "memory-pressure",
-            f"{size(swapped)} are swapped out and {major:.0f} pages per second are read back.",
-            min(0.5, major / 1000),
-            swap=swapped,
-            major_faults=major,
+
+
+def _memory(spell: Spell) -> tuple[str, str]:
+    now = spell.during
+    limit, major = now.get("cgroup.memory.limit", 0.0), now.get("faults.major", 0.0)
+    parts = []
+    if limit:
+        parts.append(
+            f"{size(now.get('cgroup.memory.working', 0.0))} of the limit of {size(limit)} {{are}} in use"
         )
-    if limit and used >= FULL * limit and (pressure >= PRESSURE or _mean(facts, "cgroup.memory.hits") > 1):
-        return _made(
-            facts,
-            "memory-pressure",
-            f"{size(used)} of the limit of {size(limit)} are in use.",
-            max(pressure, 10.0) / 100,
-            used=used,
-            limit=limit,
-        )
-    return []
+    if now.get("swap", 0.0) or not limit:
+        parts.append(f"{size(now.get('swap', 0.0))} {{are}} swapped out")
+    if major >= 1:
+        parts.append(f"{major:,.0f} pages per second {{are}} read from disk again")
+    elif now.get("cgroup.memory.hits", 0.0) >= 1:
+        parts.append(f"the limit {{is_}} met {now['cgroup.memory.hits']:,.0f} times per second")
+    state = " and ".join(parts)
+    return f"memory ran short ({state.format(**_NOW)})", state
 
 
-def gpus(facts: Facts) -> list[Finding]:
-    found: list[Finding] = []
-    names = {name.split(".")[1] for name in facts.readings if name.startswith("gpu.")}
-    for n in sorted(names):
-        at = f"gpu.{n}"
-        clock, top = _mean(facts, f"{at}.clock"), facts.readings.get(f"{at}.clock.max", 0.0)
-        busy = _mean(facts, f"{at}.utilisation")
-        if (
-            int(facts.readings.get(f"{at}.throttle", 0)) & HEAT
-            and busy >= 30
-            and clock
-            and clock < SLOWED * top
-        ):
-            heat = facts.readings.get(f"{at}.temperature", 0.0)
-            found += _made(
-                facts,
-                "gpu-throttled",
-                f"GPU {n} runs at {clock:.0f} of {top:.0f} MHz at {heat:.0f} °C: its clock is held down.",
-                1 - clock / top,
-                gpu=n,
-                clock=clock,
-                clock_max=top,
-                temperature=heat,
-            )
-        others = _mean(facts, f"{at}.utilisation.others")
-        if others >= OTHERS and busy >= 30:
-            found += _made(
-                facts,
-                "gpu-contention",
-                f"Other processes use GPU {n} for {others:.0f} % of the time.",
-                others / 100 / 2,
-                gpu=n,
-                others_percent=others,
-            )
-        total = facts.readings.get(f"{at}.memory.total", 0.0)
-        taken = facts.readings.get(f"{at}.memory.others", 0.0)
-        used = facts.readings.get(f"{at}.memory", 0.0)
-        # TensorFlow takes nearly all of the memory for itself, so only what others hold says that it is short.
-        if total and used >= FULL * total and taken >= 0.3 * total:
-            found += _made(
-                facts,
-                "gpu-memory-full",
-                f"{size(used)} of GPU {n}'s {size(total)} are taken, {size(taken)} of them by other processes.",
-                0.1,
-                gpu=n,
-                used=used,
-                total=total,
-                others=taken,
-            )
-    return found
+def _clock(spell: Spell) -> tuple[str, str]:
+    now, gpu = spell.during, _gpu(spell)
+    bits, heat = int(now.get("throttle", 0)), now.get("temperature")
+    watts = now.get("power.limit")
+    why = [f"{heat:.0f} °C" if heat is not None else ""]
+    if bits & HEAT:
+        why.insert(0, "heat" if bits & 0x60 else "power brake" if bits & 0x80 else "hardware slowdown")
+    elif bits & CAP:
+        why.insert(0, f"power cap of {watts:.0f} W" if watts is not None else "power cap")
+    reason = f"({', '.join(filter(None, why))})"
+    before = spell.before.get("clock", now.get("clock.max", math.nan))
+    return (
+        f"{gpu}'s clock fell from {before:,.0f} to {now['clock']:,.0f} MHz {reason}",
+        f"{gpu}'s clock {{is_}} held at {now['clock']:,.0f} of {now.get('clock.max', math.nan):,.0f} MHz {reason}",
+    )
 
 
-RULES = (processor, memory, gpus)
+def _shared(spell: Spell) -> tuple[str, str]:
+    now, before = (each.get("utilisation.others", 0.0) for each in (spell.during, spell.before))
+    return (
+        f"other processes went from {before:.0f} to {now:.0f} % of {_gpu(spell)}'s time",
+        f"{_gpu(spell)} {{is_}} used by other processes for {now:.0f} % of the time",
+    )
+
+
+def _full(spell: Spell) -> tuple[str, str]:
+    now, gpu = spell.during, _gpu(spell)
+    if pool_full(now):
+        used = max(now.get("tf.memory", 0.0), now.get("tf.peak", 0.0))
+        text = f"{size(used)} of the {size(now['tf.limit'])} that TensorFlow has of {gpu}"
+        return f"TensorFlow's memory on {gpu} filled up ({text})", f"{text} {{are}} in use at the peak"
+    used, total, taken = now["memory"], now["memory.total"], now["memory.others"]
+    text = f"{size(used)} of {size(total)}, {size(taken)} of it by other processes"
+    return f"{gpu}'s memory filled up ({text})", f"{gpu}'s memory {{is_}} full ({text})"
+
+
+_WORDS: dict[str, Callable[[Spell], tuple[str, str]]] = {
+    "cpu-throttled": _throttled,
+    "cpu-contention": _contention,
+    "memory-pressure": _memory,
+    "gpu-throttled": _clock,
+    "gpu-contention": _shared,
+    "gpu-memory-full": _full,
+}
+"""Of each cause: what happened, and how it is; the second with room for the tense."""
+
+
+def _gpu(spell: Spell) -> str:
+    number = spell.gpu.removeprefix("TF ")
+    return f"GPU {number}" if number == spell.gpu else f"TensorFlow's GPU:{number}"
+
+
+def _time(facts: Facts, at: int, form: str) -> str:
+    """The local time of day."""
+    return time.strftime(form, time.localtime((at + facts.clock) / 1e9))
+
+
+def _from_to(before: float, after: float) -> str:
+    if max(before, after) < 1:
+        return f"from {1e3 * before:.3g} to {1e3 * after:.3g} ms"
+    return f"from {before:.3g} to {after:.3g} s"
+
+
+RULES = (machine,)
