@@ -309,6 +309,15 @@ def test_memory_that_is_freed_again_is_no_leak() -> None:
     assert slope(np.zeros(50), saw[:50]).direction == "unclear"
 
 
+def test_a_gauge_that_is_seldom_sent_is_unchanged() -> None:
+    # The sensors send a value that stays the same once a second only.
+    x = np.arange(0.0, 500.0, 100.0)
+    assert slope(x, np.full(5, 5e8)).direction == "flat"
+    assert slope(x, 5e8 + 3e5 * np.arange(5) % 2).direction == "flat"
+    assert slope(x, 5e8 + 5e5 * np.arange(5)).why == "too few iterations yet"
+    assert slope(x[:3], np.full(3, 5e8)).why == "too few iterations yet"
+
+
 def test_other_gauges_have_their_own_least_change() -> None:
     x = np.arange(300.0)
     assert slope(x, 3 * x).direction == "flat"

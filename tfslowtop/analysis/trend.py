@@ -13,6 +13,8 @@ from .blocks import MAX_BLOCKS, Blocks, Floats, Stretch
 from .fit import NOISY, ONE_STEP, UNSTEADY, Direction, Fit, block_medians, fit, middle_slope, warm_up, word
 
 LEAST_BLOCKS = 12
+#: Readings of a gauge after which it may be called unchanged.
+LEAST_UNCHANGED = 4
 LEAST_ITERATIONS = 20
 #: Less than two seconds is mostly one scheduler's mood.
 LEAST_SPAN_NS = 2_000_000_000
@@ -132,8 +134,10 @@ def slope(x: Floats, y: Floats, least: float = float(2**20)) -> Trend:
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     n, size = len(x), max(1, -(-len(x) // MAX_BLOCKS))
-    if n < LEAST_BLOCKS or x[-1] - x[0] < LEAST_ITERATIONS:
+    if n < LEAST_UNCHANGED or x[-1] - x[0] < LEAST_ITERATIONS:
         return _nothing_yet(y)
+    if n < LEAST_BLOCKS:
+        return _unchanged(x, y, least) if np.ptp(y) < 0.5 * least else _nothing_yet(y)
     x, y = block_medians(x, size), block_medians(y, size)
     cut = warm_up(y - _pace(x[_late(x)], y[_late(x)]) * x)
     x, y = x[cut:], y[cut:]
@@ -147,6 +151,22 @@ def slope(x: Floats, y: Floats, least: float = float(2**20)) -> Trend:
     if direction == "rising" and not _still_going(x, y):
         direction, why = "unclear", "it grew and stopped"
     return Trend(direction, line.slope, line.low, line.high, line.level, n - cut * size, why, line.span)
+
+
+def _unchanged(x: Floats, y: Floats, least: float) -> Trend:
+    """Few readings because there was nothing new to read: what stays the same is sent once a second."""
+    span = float(x[-1] - x[0])
+    room = 0.5 * least / span
+    return Trend(
+        "flat",
+        _pace(x, y),
+        -room,
+        room,
+        float(np.median(y)),
+        len(y),
+        "any change is too small to matter",
+        span,
+    )
 
 
 def _late(x: Floats) -> slice:
