@@ -35,3 +35,4 @@ def test_durations():
 
 def test_plain_is_seven_bit():
     assert plain("×12.4 µs → – · ü").isascii()
+    assert plain("▲ ▼ ± …") == "^ v +- ..."

@@ -14,15 +14,13 @@ from ...analysis.trend import Trend, describe_leak, describe_slope
 from ...analysis.view import Mark, PanelView, View
 from ...catalogue import Entry
 from ...scenario import Scenario
-from ..format import NOTHING, duration, plain, quantity
+from ..format import NOTHING, SIGNS, duration, plain, quantity
 from ..widgets.chart import Chart, XAxis
 from ..widgets.curve import Mode
 from ..widgets.histogram import Histogram
 from ..widgets.panel import curve_data, title
 from .live import LiveScreen, Page
 
-SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
-ASCII_SIGNS = {"rising": "^", "falling": "v", "flat": "=", "unclear": "?"}
 #: Traces that are listed; more are counted.
 _LISTED = 60
 #: The lists change often while something retraces; a person reads them slowly.
@@ -130,7 +128,7 @@ def numbers(panel: PanelView, baseline: float | None, *, ascii: bool) -> Text:
     """The verdict first, as it is what people look for; then the numbers behind it."""
     text = Text(no_wrap=True, overflow="ellipsis")
     trend = panel.trend
-    sign = (ASCII_SIGNS if ascii else SIGNS).get(trend.direction if trend else "", "")
+    sign = SIGNS.get(trend.direction if trend else "", "")
     parts = [f"now {quantity(panel.now, panel.unit)}"]
     if panel.median == panel.median:  # not NaN
         parts += [

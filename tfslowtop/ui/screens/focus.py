@@ -14,11 +14,11 @@ from textual.widgets import Digits, Static
 from ...analysis.trend import describe_slope
 from ...analysis.view import PanelView, View
 from ...catalogue import Entry
-from ..format import quantity
+from ..format import SIGNS, quantity
 from ..widgets.chart import Chart
 from ..widgets.curve import Mode
 from ..widgets.panel import title
-from .detail import ASCII_SIGNS, SIGNS, show_curve
+from .detail import show_curve
 from .live import LiveScreen
 
 
@@ -125,7 +125,7 @@ class FocusScreen(LiveScreen):
 
     def _judgement(self, panel: PanelView, view: View) -> Text:
         direction = panel.trend.direction if panel.trend else ""
-        sign = (ASCII_SIGNS if self.ascii else SIGNS).get(direction, "")
+        sign = SIGNS.get(direction, "")
         self._verdict.set_class(direction == "rising", "-rising")
         self._verdict.set_class(direction == "falling", "-falling")
         words = f"{sign} {panel.words}".strip() or "measuring …"

@@ -26,11 +26,10 @@ from ..widgets.catalogue import Catalogue
 from ..widgets.fixes import Fixes
 from ..widgets.keys import Keys
 from ..widgets.panel import Panel, title
+from .live import SMALLEST
 
 #: The panels that are always there; what the running thing adds comes after them.
 FIXED = ("latency", "rss", "gpu", "retraces")
-#: The smallest terminal that everything fits into.
-SMALLEST = (60, 16)
 
 
 class MainScreen(Screen[None]):

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from ...analysis.view import Mark, PanelView
-from ..format import plain_text, quantity
+from ..format import SIGNS, plain_text, quantity
 from .chart import Curve
 from .curve import CurveData
 
@@ -25,8 +25,6 @@ NAMES = {
     "Python ops": "time in Python ops",
     "waiting for data": "time waiting for data",
 }
-_SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
-_ASCII_SIGNS = {"rising": "^", "falling": "v", "flat": "=", "unclear": "?"}
 
 
 def title(name: str) -> str:
@@ -95,7 +93,7 @@ class Panel(Vertical, can_focus=True):
         if shown == self._shown:
             return
         self._shown = shown
-        sign = (_ASCII_SIGNS if self._ascii else _SIGNS).get(direction, "")
+        sign = SIGNS.get(direction, "")
         text = Text(no_wrap=True, overflow="ellipsis")
         text.append(self.heading, "bold")
         verdict = f"{sign} {words}".strip()

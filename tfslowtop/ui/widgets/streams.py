@@ -11,9 +11,8 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ...analysis.streams import StreamView
-from ..format import plain_text, quantity
+from ..format import SIGNS, plain_text, quantity
 
-_SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
 #: Rows that are made; who needs more has another problem.
 _MOST = 60
 
@@ -126,7 +125,7 @@ def _row(s: StreamView, width: int) -> Text:
     where = f"{s.file.rsplit('/', 1)[-1]}:{s.line}" if s.file else ""
     if len(where) > place:
         where = "…" + where[-(place - 1) :]
-    sign = _SIGNS[s.trend.direction] if s.trend else " "
+    sign = SIGNS[s.trend.direction] if s.trend else " "
     share = f"{100 * s.share:.0f} %" if s.share == s.share else ""
     title = f"{s.name} ({s.kind})" if s.kind not in s.name else s.name
     numbers = f"{s.calls:>8,}{quantity(s.median, 's'):>10}{quantity(s.p95, 's'):>10} {sign} {share:>6}"
