@@ -157,16 +157,8 @@ def _unchanged(x: Floats, y: Floats, least: float) -> Trend:
     """Few readings because there was nothing new to read: what stays the same is sent once a second."""
     span = float(x[-1] - x[0])
     room = 0.5 * least / span
-    return Trend(
-        "flat",
-        _pace(x, y),
-        -room,
-        room,
-        float(np.median(y)),
-        len(y),
-        "any change is too small to matter",
-        span,
-    )
+    level, why = float(np.median(y)), "any change is too small to matter"
+    return Trend("flat", _pace(x, y), -room, room, level, len(y), why, span)
 
 
 def _late(x: Floats) -> slice:
