@@ -138,10 +138,13 @@ class Headless:
         assert self._alone is not None
         effect = view.comparison.effect if view.comparison else None
         verdict = self._verdict(self._alone, effect)
-        standing = self._standing((verdict.outcome, certain(effect)))
-        least = LEAST_AFTER_CLIMB if "grows" in verdict.found else LEAST_COMPARED
+        sure, least = certain(effect), LEAST_COMPARED
+        if "grows" in verdict.found:
+            least = LEAST_AFTER_CLIMB
+            sure = sure and effect is not None and effect.after.direction != "unclear"
+        standing = self._standing((verdict.outcome, sure))
         most = 2 * self._compare if verdict.outcome in ("inconclusive", "measuring") else self._compare
-        return elapsed >= most or (certain(effect) and standing and elapsed >= least)
+        return elapsed >= most or (sure and standing and elapsed >= least)
 
     def _standing(self, said: object) -> bool:
         """Whether the same has been said for a while: a verdict that flickers is none."""
