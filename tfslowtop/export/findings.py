@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import linecache
 from typing import Any
 
 from ..analysis.diagnosis.finding import Finding
+from ..analysis.diagnosis.rewrite import rewritten
 from ..analysis.view import View
+
+
+def code(f: Finding) -> str:
+    """Before and after in the user's own lines; where they do not say it, the example of the cause."""
+    source = "".join(linecache.getlines(f.file)) if f.file else ""
+    change = rewritten(f, source) if source else None
+    return f"# before\n{change.before}\n# after\n{change.after}" if change else f.fix.code
 
 
 def finding(f: Finding) -> dict[str, Any]:
@@ -22,7 +31,7 @@ def finding(f: Finding) -> dict[str, Any]:
         "confidence": f.confidence,
         "sentence": f.sentence,
         "evidence": dict(f.evidence),
-        "fix": {"summary": f.fix.summary, "code": f.fix.code, "live": f.fix.live},
+        "fix": {"summary": f.fix.summary, "code": code(f), "live": f.fix.live},
         "mechanism": f.mechanism,
         "scenario": f.scenario,
         "symptoms": [finding(s) for s in f.symptoms],

@@ -57,6 +57,7 @@ def leaks(facts: Facts) -> list[Finding]:
         bytes_per_step=per,
         rss=rss.last,
         kept=holder.count if holder else None,
+        entry_bytes=holder.size / holder.count if holder and holder.count else None,
     )
     return [made] if made else []
 

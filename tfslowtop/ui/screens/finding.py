@@ -12,6 +12,7 @@ from textual.widgets import Static
 from ...analysis.diagnosis.finding import Finding
 from ...analysis.view import View
 from ...catalogue import Entry
+from ...export.findings import code
 from ..format import plain_text, quantity
 from ..widgets.chart import Chart
 from ..widgets.curve import Mode
@@ -84,7 +85,7 @@ def evidence(f: Finding) -> Text:
     text = Text()
     text.append(f"{f.sentence}\n", "bold")
     text.append(
-        f"{f.cost_seconds:.1f} s so far, {100 * f.share:.0f} % of the time, since step {f.since_step:,}; "
+        f"{f.cost_words[:1].upper()}{f.cost_words[1:]}; seen since step {f.since_step:,}; "
         f"confidence {f.confidence}.\n"
     )
     for symptom in f.symptoms:
@@ -112,7 +113,7 @@ def remedy(f: Finding) -> Text:
     text.append(f"{f.mechanism}\n")
     text.append("Mend  ", "bold")
     text.append(f"{f.fix.summary}\n\n")
-    for line in f.fix.code.splitlines():
+    for line in code(f).splitlines():
         text.append(f"    {line}\n", "italic" if line.startswith("# ") else "")
     if f.scenario:
         text.append(f"\nSee it happen: tfslowtop {f.scenario}\n")
