@@ -28,8 +28,9 @@ Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusi
 STALE = "stale results"
 #: Bytes per iteration below which growth of memory is not worth a word, and the least growth in all.
 LEAK_PER_ITERATION = 2_000.0
-#: A ratio to the fixed twin that anyone would mind, and the interval of one that nobody would.
-MINDED = 1.10
+#: A ratio to the fixed twin that anyone would mind, what its interval must lie above, and the interval of a
+#: ratio that nobody would mind.
+MINDED, SHOWN = 1.10, 1.05
 NOT_MINDED = (0.8, 1.25)
 #: What grows climbs by more than this share of its level in the few seconds that are the least anyone looks.
 CALM = 0.3
@@ -110,7 +111,7 @@ def judge(
             else "measuring …"
         )
         return Verdict("measuring", words)
-    if effect.verdict == "faster" and effect.ratio >= MINDED:
+    if effect.low > SHOWN and effect.ratio >= MINDED:
         return Verdict("constant penalty", f"constant penalty: {factor} slower than fixed")
     if _nobody_minds(effect):
         rise = "no rise" if latency.direction == "flat" else "no rise shown"
@@ -138,12 +139,17 @@ def calm(latency: Trend | None, memory: Trend | None) -> bool:
 
 
 def certain(effect: Effect | None) -> bool:
-    """Whether the interval lies wholly on one side, so that more blocks would only make it narrower."""
+    """Whether more blocks would only make the interval narrower.
+
+    This is asked again and again, so a difference must be plain even with an interval twice as wide: among
+    many looks one is likely to show a small difference that is not there.
+    """
     if effect is None:
         return False
-    if effect.verdict == "no difference shown":
-        return _nobody_minds(effect)
-    return effect.low > MINDED or effect.high < 1 / MINDED or _tight(effect.wall)
+    low, high = effect.low**2 / effect.ratio, effect.high**2 / effect.ratio
+    if low > SHOWN or high < 1 / SHOWN:
+        return True
+    return _tight(effect.wall) or (effect.verdict == "no difference shown" and _nobody_minds(effect))
 
 
 def _nobody_minds(effect: Effect) -> bool:

@@ -27,6 +27,8 @@ BLOCK_ITERATIONS, SHORTEST, LONGEST = 10, 0.1, 0.4
 LEAST_ALONE, LEAST_LEAKING, LEAST_COMPARED = 4.0, 7.0, 2.0
 #: ... and the words must have stood for so many.
 STANDING = 1.2
+#: What is inconclusive is compared so many times as long.
+LONGER = 3.0
 #: What rises is watched for this long, to tell how far it climbs; then its fixed twin needs a slope, too.
 CLIMB, LEAST_AFTER_CLIMB = 15.0, 6.0
 
@@ -83,7 +85,7 @@ class Headless:
         self._alone_seconds = 0.0
         self._began = 0.0
         self._said: tuple[object, float] = (None, 0.0)
-        self._stopped = False
+        self._longer = self._stopped = False
 
     def go(
         self, *, iterations: int = 0, seconds: float = 10.0, compare: float = 0.0, early: bool = False
@@ -143,8 +145,13 @@ class Headless:
             least = LEAST_AFTER_CLIMB
             sure = sure and effect is not None and effect.after.direction != "unclear"
         standing = self._standing((verdict.outcome, sure))
-        most = 2 * self._compare if verdict.outcome in ("inconclusive", "measuring") else self._compare
-        return elapsed >= most or (sure and standing and elapsed >= least)
+        if sure and standing and elapsed >= least:
+            return True
+        if elapsed < self._compare or self._longer:
+            return elapsed >= LONGER * self._compare
+        # One look at what is not certain, not one a second: among many, one would show something by chance.
+        self._longer = verdict.outcome in ("inconclusive", "measuring")
+        return not self._longer
 
     def _standing(self, said: object) -> bool:
         """Whether the same has been said for a while: a verdict that flickers is none."""
