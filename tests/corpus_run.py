@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from recording import RECORDINGS, Record, batches, load  # noqa: E402
 
 from tfslowtop.agent.events import SAMPLE, Ended, Event, Folded, Gauge, Samples, Step, Trace  # noqa: E402
+from tfslowtop.analysis.diagnosis.diagnose import diagnose  # noqa: E402
+from tfslowtop.analysis.diagnosis.facts import gather  # noqa: E402
+from tfslowtop.analysis.session import Session  # noqa: E402
 from tfslowtop.analysis.view import View  # noqa: E402
 
 #: Seconds between two views, as in the app.
@@ -53,6 +57,8 @@ class Result:
     """When the symptom was there to be seen, in seconds from the start; see `visible`."""
     found: float
     """When the first finding was first the right one, and stayed it; infinite if only after the end."""
+    cost: float
+    """Seconds of CPU for one diagnosis at the end, when there is most to look at; there is one per second."""
 
     @property
     def first(self) -> str:
@@ -113,8 +119,6 @@ def recorded(case: Case, place: Path = RECORDINGS) -> Path:
 
 def judge(case: Case, path: Path, *, timed: bool = True) -> Result:
     """The first finding at the end; and when it was there, if `timed`."""
-    from tfslowtop.analysis.session import Session
-
     records, error = load(path)
     session, first_at, begin = Session(), math.inf, records[0].at
     for now, batch in batches(records, REFRESH if timed else 1e6):
@@ -125,7 +129,10 @@ def judge(case: Case, path: Path, *, timed: bool = True) -> Result:
     session.streams.think_all()
     session.feed([Ended(0, "", records[-1].at)])
     view = session.view(records[-1].at, 2, 0.5)
-    line, right = named(case, view)
+    line, _ = named(case, view)
+    began = time.process_time()
+    diagnose(gather(session, records[-1].at))
+    cost = time.process_time() - began
     return Result(
         case,
         tuple(f.cause for f in view.findings),
@@ -134,6 +141,7 @@ def judge(case: Case, path: Path, *, timed: bool = True) -> Result:
         error,
         (visible(case, records) - begin) / 1e9 if timed else math.nan,
         first_at,
+        cost,
     )
 
 
@@ -204,6 +212,10 @@ def table(results: list[Result]) -> str:
             f"{r.case.script:22}{r.case.cause:22}{late} the symptom, which was there at {r.visible:.1f} s"
         )
     good = [r for r in results if not r.case.cause]
+    costs = sorted(1e3 * r.cost for r in results)
+    lines.append(
+        f"a diagnosis takes {costs[len(costs) // 2]:.1f} ms, {costs[-1]:.1f} ms at most; one a second"
+    )
     hits = [f"{sum(r.right for r in group)} of {len(group)}" for group in (slow, good)]
     lines.append(f"right: {hits[0]} slow, {hits[1]} healthy")
     return "\n".join(lines)

@@ -31,7 +31,7 @@ def leaks(facts: Facts) -> list[Finding]:
     )
     holder = kept[0] if kept else None
     per = trend.slope if trend is not None and rising else 0.0
-    held = holder.size / max(1, facts.steps - holder.since) if holder else 0.0
+    held = holder.size / facts.steps if holder else 0.0
     if max(per, held) * facts.steps < LEAK:
         return []
     # A list of numbers grows in many a healthy program: what keeps the memory holds a good part of it.
