@@ -257,7 +257,7 @@ def _add_params(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a parameter of the scenario",
+        help="set a parameter of the scenario; gpu is its setting for a GPU box, if it has one",
     )
 
 
