@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .agent.events import Gauge
+from .agent.events import Block, Ended, Event, Failed, Gauge, Output, Phase, Samples, Step, Toggled, Trace
 from .analysis.session import Session
 from .analysis.view import Gpu, View
 from .sensors.sampler import Sampler
 from .sensors.visible import told_by, told_to
 from .sources.source import Source
 
-#: Seconds between two views.
-REFRESH = 0.33
+#: Seconds between two views: a curve's usual column. What somebody waits for comes at once.
+REFRESH = 0.5
+_AWAITED = (Toggled, Block, Phase, Step, Failed, Ended)
 
 
 @dataclass(slots=True)
@@ -25,6 +26,24 @@ class Lens:
 
     columns: int = 60
     column_seconds: float = 0.5
+
+
+def joined(batch: Iterable[Event]) -> list[Event]:
+    """The same with samples that follow each other in one piece: it costs as much as a hundred samples do."""
+    result: list[Event] = []
+    places: dict[int, int] = {}
+    for event in batch:
+        if isinstance(event, Samples):
+            before = result[places[event.stream]] if event.stream in places else None
+            if isinstance(before, Samples) and before.first + len(before) == event.first:
+                whole = Samples(event.stream, before.first, before.packed + event.packed)
+                result[places[event.stream]] = whole
+                continue
+            places[event.stream] = len(result)
+        elif not isinstance(event, (Gauge, Trace, Output)):
+            places.clear()  # what came after a toggle stays after it; those three carry a time, or need none
+        result.append(event)
+    return result
 
 
 class Run:
@@ -59,14 +78,17 @@ class Run:
         try:
             self.source.start()
             self._watch_machine()
-            due = 0.0
+            due, waiting = 0.0, list[Event]()
             while self.session.ended is None and not self._leaving.is_set():
-                self.session.feed(self.source.events(timeout=0.05))
-                while self._gauges:
-                    self.session.sense(self._gauges.popleft())
+                new = self.source.events(timeout=0.05)
+                waiting += new
                 now = time.monotonic()
-                if now >= due or self.session.ended:
+                if now >= due or any(isinstance(event, _AWAITED) for event in new):
                     due = now + REFRESH
+                    while self._gauges:
+                        self.session.sense(self._gauges.popleft())
+                    self.session.feed(joined(waiting))
+                    waiting.clear()
                     self.show()
         finally:
             if self.sampler is not None:

@@ -27,7 +27,7 @@ from .duel import Duel
 from .effect import before_after
 from .recent import Recent
 from .retraces import Retraces
-from .series import Series
+from .series import RAW, Series
 from .shares import KINDS, Share
 from .streams import Streams, StreamView
 from .trend import Trend, describe, describe_leak, slope, trend
@@ -115,6 +115,9 @@ class Session:
         """Empty until TensorFlow is there."""
         self._hello = events.Hello(0, "", 0, "")
         self._iterations = self._folded = 0
+        self._sensed: list[events.Gauge] = []
+        self._times: Ints = np.zeros(0, np.int64)
+        """When the last iterations began."""
         self._lost: dict[int, int] = {}
         self._started = 0
         self._thought = self._refined = 0
@@ -122,8 +125,15 @@ class Session:
     # Events in
 
     def feed(self, batch: Iterable[events.Event]) -> None:
+        gauges, self._sensed = self._sensed, []
         for event in batch:
-            self._take(event)
+            if isinstance(event, events.Gauge):
+                gauges.append(event)
+            else:
+                self._take(event)
+        self._times = self.latency.recent_times(RAW) if gauges else self._times
+        for gauge in gauges:
+            self._take(gauge)
         # One call per series and batch: a thousand traces cost little more than one.
         for series, (times, values) in self._new.items():
             series.add(np.array(times, np.int64), np.array(values, np.float64))
@@ -138,7 +148,7 @@ class Session:
         if self._iterations and gauges:
             self.spells.add(gauges[-1].at, self.readings, self._gpus)
         # A process that has gone has no memory: that is no reading of it.
-        self.feed(g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss"))
+        self._sensed += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss")]
 
     def know_gpus(self, gpus: tuple[Gpu, ...], reason: str) -> None:
         """Which devices there are, or in a sentence why there is none."""
@@ -178,6 +188,11 @@ class Session:
             self._turn(self._coming.popleft())
             begin = cut
         self._put(index[begin:], start[begin:], wall[begin:], cpu[begin:])
+
+    def _iteration_at(self, at: int) -> int:
+        """Gauges and samples come in batches; the clock says which belong together."""
+        later = len(self._times) - int(np.searchsorted(self._times, at))
+        return max(0, self._iterations - later)
 
     def _put(self, index: Ints, start: Ints, wall: Floats, cpu: Floats) -> None:
         if self._duel is not None and self._duel.running:
@@ -247,8 +262,9 @@ class Session:
         self._later(gauge.series, event.at, event.value)
         if math.isnan(gauge.first):
             gauge.first = event.value
-        if self._iterations and math.isfinite(event.value):
-            gauge.points.push(np.array([self._iterations], np.float64), np.array([event.value], np.float64))
+        if self._iterations and math.isfinite(event.value) and event.at >= self._segments[-1].mark.at:
+            place = float(self._iteration_at(event.at))
+            gauge.points.push(np.array([place]), np.array([event.value]))
 
     @_take.register
     def _(self, event: events.Trace) -> None:
@@ -323,6 +339,7 @@ class Session:
 
     def view(self, now: int, columns: int, column_seconds: float) -> View:
         """The last `columns * column_seconds` seconds, and the numbers as of `now`."""
+        self.feed(())  # what the sensors have read since
         if now - self._thought >= _THINK_EVERY or self.ended:
             self._thought = now
             self._think(now)
@@ -402,7 +419,8 @@ class Session:
         return self.retraces.sentences(calls, self.elapsed(now))
 
     def _think(self, now: int) -> None:
-        self.streams.think()
+        if not self._scenario:
+            self.streams.think()
         if self._kept and self.ended is None:  # told of when it has grown; in between it stays
             self.feed([events.Gauge("tensors kept", now, float(sum(self._kept.values())))])
         segment = self._segments[-1]
@@ -428,9 +446,13 @@ class Session:
             share.think(now)
         self._diagnose(now)
 
+    @property
+    def _scenario(self) -> bool:
+        """It has one stream, and is known to be slow, and why."""
+        return self.stream is not None and self.stream.kind == "kernel"
+
     def _diagnose(self, now: int) -> None:
-        """Of a script: a scenario is known to be slow, and why."""
-        if self.stream is not None and self.stream.kind == "kernel":
+        if self._scenario:
             return
         facts = gather(self, now)
         self._findings = diagnose(facts)
