@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ import pytest
 from tfslowtop.agent.hooks.allocator import Allocator
 
 SECOND = 1_000_000_000
+INNER = ("tensorflow.python.pywrap_tfe", "tensorflow.python.client.pywrap_tf_session")
 
 
 def device(kind: str, number: int) -> SimpleNamespace:
@@ -32,6 +35,9 @@ def tensorflow(monkeypatch):
         tf = SimpleNamespace(config=SimpleNamespace(experimental=experimental))
         monkeypatch.setitem(sys.modules, "tensorflow", tf)
         monkeypatch.setitem(sys.modules, "tensorflow.python.eager.context", SimpleNamespace(_context=made))
+        # Its inner modules are not there in this one, so there are no limits.
+        for module in INNER:
+            monkeypatch.delitem(sys.modules, module, raising=False)
         return made
 
     return install
@@ -58,6 +64,49 @@ def test_a_gpu_that_is_cut_into_logical_ones(tensorflow):
     tensorflow(told, _logical_devices=[device("GPU", 0), device("GPU", 1)])
     found = read(Allocator(), 1)
     assert found == {"tf.gpu.0.memory": 3, "tf.gpu.0.peak": 5, "tf.gpu.1.memory": 7, "tf.gpu.1.peak": 9}
+
+
+def test_how_much_it_may_take(tensorflow, monkeypatch):
+    """Asked once; the list that TensorFlow makes for it is freed."""
+    made, freed = [], []
+    kinds = ["CPU", "GPU", "GPU"]
+    eager = SimpleNamespace(
+        TFE_ContextListDevices=lambda handle: made.append(handle) or "list",
+        TF_DeviceListCount=lambda devices: len(kinds),
+        TF_DeviceListType=lambda devices, n: kinds[n],
+        TF_DeleteDeviceList=freed.append,
+    )
+    graph = SimpleNamespace(TF_DeviceListMemoryBytes=lambda devices, n: 100 * n)
+    tensorflow(told, _logical_devices=[device("GPU", 0), device("GPU", 1)], _context_handle="handle")
+    for name, module in zip(INNER, (eager, graph), strict=True):
+        monkeypatch.setitem(sys.modules, name, module)
+    allocator = Allocator()
+    for second in (1, 2):
+        found = read(allocator, second)
+        assert (found["tf.gpu.0.limit"], found["tf.gpu.1.limit"]) == (100, 200)
+    assert made == ["handle"] and freed == ["list"]
+    del graph.TF_DeviceListMemoryBytes
+    assert "tf.gpu.0.limit" not in read(Allocator(), 1) and freed == ["list"] * 2
+
+
+@pytest.mark.tensorflow
+def test_the_real_tensorflow_says_how_much(root):
+    """Of its CPU, which is the only device here; a GPU's limit is in the same list."""
+    code = (
+        "import tensorflow as tf\n"
+        "from tensorflow.python.eager import context\n"
+        "from tfslowtop.agent.hooks.allocator import _limits\n"
+        "assert _limits(context._context) == {}\n"
+        "tf.constant(1)\n"
+        "print(_limits(context._context, 'CPU'), _limits(context._context))\n"
+    )
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    limits, gpus = eval(done.stdout.strip().replace("} {", "}, {"))
+    assert list(limits) == [0] and limits[0] >= 1 << 20
+    assert gpus == {}
 
 
 def test_once_a_second(tensorflow):

@@ -23,6 +23,7 @@ BEGIN = 1_000 * SECOND
 #: At which the scripted runs begin.
 HALF_PAST = 1_800_000_000 * SECOND
 HEAT, CAP = 0x40, 0x4
+GIB = 2**30
 
 HOST = {
     "rss": 5e8, "cpu": 95.0, "children.cpu": 0.0, "cpu.wait": 1.0, "cpu.allowed": 4.0, "machine.cpus": 4.0,
@@ -31,8 +32,8 @@ HOST = {
     "cgroup.memory.working": 2e9, "cgroup.memory.limit": 4e9, "cgroup.memory.hits": 0.0,
 }  # fmt: skip
 DEVICE = {
-    "memory": 70e9, "memory.total": 80e9, "memory.own": 70e9, "memory.others": 0.0, "utilisation": 97.0,
-    "utilisation.own": 97.0, "utilisation.others": 0.0, "clock": 1980.0, "clock.max": 1980.0, "throttle": 0.0,
+    "memory": 70.0 * GIB, "memory.total": 80.0 * GIB, "memory.own": 70.0 * GIB, "memory.others": 0.0,
+    "utilisation": 97.0, "utilisation.own": 97.0, "utilisation.others": 0.0, "clock": 1980.0, "clock.max": 1980.0, "throttle": 0.0,
     "temperature": 71.0, "power": 650.0, "power.limit": 700.0, "lost": 0.0,
 }  # fmt: skip
 CALM = HOST | {f"gpu.{n}.{name}": value for n in (0, 1) for name, value in DEVICE.items()}
@@ -43,7 +44,7 @@ TROUBLE: dict[str, dict[str, float]] = {
     "memory-pressure": {"swap": 2e9, "faults.major": 400.0, "pressure.memory": 40.0},
     "gpu-throttled": {"gpu.1.clock": 1200.0, "gpu.1.throttle": HEAT, "gpu.1.temperature": 91.0},
     "gpu-contention": {"gpu.1.utilisation.others": 60.0, "gpu.1.utilisation.own": 37.0},
-    "gpu-memory-full": {"gpu.1.memory": 79.5e9, "gpu.1.memory.others": 30e9},
+    "gpu-memory-full": {"gpu.1.memory": 79.5 * GIB, "gpu.1.memory.others": 30.0 * GIB},
 }
 
 #: What is done to the program at a second: its readings, and what a step takes.
@@ -115,7 +116,7 @@ SENTENCES = {
     "and 400 pages per second are read from disk again).",
     "gpu-throttled": "when GPU 1's clock fell from 1,980 to 1,200 MHz (heat, 91 °C).",
     "gpu-contention": "when other processes went from 0 to 60 % of GPU 1's time.",
-    "gpu-memory-full": "when GPU 1's memory filled up (79.5 GB of 80 GB, 30 GB of it by other processes).",
+    "gpu-memory-full": "when GPU 1's memory filled up (79.5 of 80.0 GiB, 30.0 GiB of it by others).",
 }
 
 
@@ -274,14 +275,14 @@ def test_tensorflows_own_pool():
     def plan(second: float) -> tuple[dict[str, float], float]:
         there = second >= 50
         readings, step = CALM, 0.034 if there else 0.021
-        used = 69.5e9 if there else 30e9
-        pool = {"tf.gpu.0.memory": 20e9, "tf.gpu.0.peak": used, "tf.gpu.0.limit": 70e9}
+        used = (69.5 if there else 30) * GIB
+        pool = {"tf.gpu.0.memory": 20 * GIB, "tf.gpu.0.peak": used, "tf.gpu.0.limit": 70 * GIB}
         return readings | pool, step
 
     two = (Gpu("0", number=1, visible=True), Gpu("1", number=0, visible=True))
     assert Run(plan, two).until("gpu-memory-full", 55).sentence == (
         f"Steps went from 21 to 34 ms at {of_day(50)} when TensorFlow's memory on GPU 1 filled up "
-        "(69.5 GB of the 70 GB that TensorFlow has of GPU 1)."
+        "(69.5 of 70.0 GiB at the peak)."
     )
     # Which of the driver's devices that is cannot always be told.
     assert "on TensorFlow's GPU:0 filled up" in Run(plan).until("gpu-memory-full", 55).sentence

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tfslowtop.agent.events import Gauge
-from tfslowtop.sensors.gauges import Gauges
 from tfslowtop.sensors.host import (
     PROC,
     ChildrenReading,
@@ -167,19 +165,19 @@ def test_a_busy_neighbour(proc):
 
 
 @linux
-def test_waiting_for_a_cpu_shows():
+@pytest.mark.parametrize(
+    "spin",
+    [SPIN, f"import threading, time\ndef spin():\n {SPIN}\nthreading.Thread(target=spin).start()\n{SLEEP}"],
+    ids=["the main thread", "another thread"],
+)
+def test_waiting_for_a_cpu_shows(spin):
     """Two that spin on one core: each is ready and waits about half of the time."""
     core = min(os.sched_getaffinity(0))
-    pin = f"import os; os.sched_setaffinity(0, {{{core}}})\n{SPIN}"
-    with running(pin) as process, running(pin):
-        time.sleep(0.3)
-        sensor, gauges = HostSensor(process.pid), Gauges()
-        found: list[Gauge] = []
-        for _ in range(15):
-            found += gauges.host(sensor.read())
-            time.sleep(0.1)
-        assert sensor.read().process.cpus_allowed == 1
-    assert max(each.value for each in found if each.name == "cpu.wait") > 20
+    pin = f"import os; os.sched_setaffinity(0, {{{core}}})\n"
+    with running(pin + spin) as process, running(pin + SPIN):
+        sensor = HostSensor(process.pid)
+        reading = until(sensor.read, lambda r: (r.process.cpu_wait or 0) > 20)
+        assert reading.process.cpus_allowed == 1 and (reading.process.cpu_wait or 0) <= 100
 
 
 @linux

@@ -104,7 +104,7 @@ def host(second: int) -> HostReading:
             uss=3.5e8,
             swap=0.0,
             cpu=150.0 if not busy else 80.0,
-            cpu_wait=0.6 * second if busy else 0.05 * second,
+            cpu_wait=60.0 if busy else 5.0,
             cpus_allowed=8.0,
             threads=34.0,
             switches_voluntary=120.0 * second,

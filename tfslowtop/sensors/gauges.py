@@ -9,7 +9,7 @@ gauge holds until the next of its name.
 | state | position in `procfs.STATES`: running, sleeping, stopped, zombie, gone | |
 | rss, uss, swap | memory of the target: resident, its alone, swapped out | bytes |
 | cpu | CPU time of the target | % of a core |
-| cpu.wait | time in which its main thread was ready and had no CPU | % of wall time |
+| cpu.wait | time in which its threads were ready and had no CPU, of what they wanted | % |
 | cpu.allowed | cores on which it may run | |
 | threads | | |
 | switches.voluntary, switches.involuntary | context switches of the main thread | per s |
@@ -100,8 +100,7 @@ def _host(now: HostReading, then: HostReading) -> _Values:
     yield "uss", mine.uss
     yield "swap", mine.swap
     yield "cpu", mine.cpu
-    wait = rate(mine.cpu_wait, before.cpu_wait)
-    yield "cpu.wait", 100.0 * wait if wait is not None else None
+    yield "cpu.wait", mine.cpu_wait
     yield "cpu.allowed", mine.cpus_allowed
     yield "threads", mine.threads
     yield "switches.voluntary", rate(mine.switches_voluntary, before.switches_voluntary)

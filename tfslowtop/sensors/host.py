@@ -4,8 +4,8 @@ Everything is read from outside the target. Every value may be missing on its ow
 tell it, we may not know it, or it is not due yet. No read ever raises; a target that has died is `gone`.
 
 What a read costs is kept low by asking each thing only as often as it is worth: counters of the process at
-every read, the machine, its pressure and the children once a second, the list of children every 3 s, and
-unique memory every 5 s, the last two even less often where they turn out slow.
+every read, the machine, its pressure, the children and the waiting of threads once a second, the list of
+children every 3 s, and unique memory every 5 s, the last three even less often where they turn out slow.
 """
 
 from __future__ import annotations
@@ -82,7 +82,25 @@ class HostReading:
 class _Process(Protocol):
     def counters(self, brief: bool = False) -> ProcessReading | None: ...
     def uss(self) -> float | None: ...
+    def waits(self) -> dict[str, float]: ...
     def cpus_allowed(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """How long each thread has waited for a CPU so far, and what all of them have used, at a moment."""
+
+    at: float
+    used: float
+    threads: dict[str, float]
+
+    def share(self, last: _Waits) -> float | None:
+        """Percent of the time in which they wanted to run since then; of all time if that was longer."""
+        elapsed = self.at - last.at
+        if not self.threads or elapsed <= 0:
+            return None
+        waited = sum(each - last.threads.get(thread, 0.0) for thread, each in self.threads.items())
+        return _percent(waited, max(elapsed, waited + self.used - last.used))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +130,8 @@ class HostSensor:
         self._usage: _Usage | None = None
         self._uss: float | None = None
         self._cpus_allowed: float | None = None
+        self._cpu_wait: float | None = None
+        self._waits: _Waits | None = None
         self._family: dict[int, _Process] = {}
         self._cgroup = Cgroup(pid, proc) if proc is not None else None
         self._children = ChildrenReading()
@@ -119,6 +139,7 @@ class HostSensor:
         self._pressure = PressureReading()
         self._each_second = Paced(1.0, 0.005)
         self._list_children = Paced(3.0, 0.001)
+        self._all_threads = Paced(1.0, 0.002)
         self._unique = Paced(5.0, 0.002)
 
     def read(self) -> HostReading:
@@ -155,7 +176,9 @@ class HostSensor:
             if self._last_cpu is not None:
                 percent = _percent(counters.cpu_seconds - self._last_cpu[1], now - self._last_cpu[0])
             self._last_cpu = (now, counters.cpu_seconds)
-        return replace(counters, cpu=percent, uss=self._uss, cpus_allowed=self._cpus_allowed)
+        return replace(
+            counters, cpu=percent, cpu_wait=self._cpu_wait, uss=self._uss, cpus_allowed=self._cpus_allowed
+        )
 
     def _once_a_second(self, now: float, counters: ProcessReading) -> None:
         # CPU time, not wall time: on a busy machine, where it matters most, we must not look less often.
@@ -168,6 +191,11 @@ class HostSensor:
         both = ((pid, reader.counters(brief=True)) for pid, reader in self._family.items())
         living = {pid: found for pid, found in both if found is not None}
         self._cpus_allowed = self._process.cpus_allowed()
+        if self._all_threads.due(now):
+            before, last = time.thread_time(), self._waits
+            self._waits = _Waits(now, counters.cpu_seconds or 0.0, self._process.waits())
+            self._cpu_wait = self._waits.share(last) if last is not None else None
+            self._all_threads.done(now, time.thread_time() - before)
         self._use_of_cpu(now, counters, living)
         if self._cgroup:
             self._cgroup.look(now)

@@ -31,6 +31,9 @@ class ProcessReading:
     cpu_family: float | None = None
     #: Percent of one core, since the reading before.
     cpu: float | None = None
+    #: Percent of the time in which its threads wanted to run and had no CPU; all of them, as TensorFlow's
+    #: main thread sleeps while others compute.
+    cpu_wait: float | None = None
     cpus_allowed: float | None = None
     rss: float | None = None
     #: What would be freed if it ended; not read every time.
@@ -40,8 +43,6 @@ class ProcessReading:
     #: Of the main thread; the kernel keeps them per thread.
     switches_voluntary: float | None = None
     switches_involuntary: float | None = None
-    #: How long the main thread was ready to run and had no CPU.
-    cpu_wait: float | None = None
     faults_minor: float | None = None
     faults_major: float | None = None
     #: Bytes that really came from a disk, not from the cache.
@@ -115,8 +116,6 @@ class LinuxProcess:
             return ProcessReading(state, born, cpu_family=sum(ticks), rss=rss)
         cpu = self._cpu(ticks[0] + ticks[1])
         status = slurp(self._at + "status")
-        # schedstat: time on a CPU, time ready but waiting for one, both in nanoseconds, and a count.
-        schedule = (slurp(self._at + "schedstat") or b"").split()
         return ProcessReading(
             state=state,
             born=born,
@@ -127,7 +126,6 @@ class LinuxProcess:
             threads=threads,
             switches_voluntary=number_after(b"voluntary_ctxt_switches:", status),
             switches_involuntary=number_after(b"nonvoluntary_ctxt_switches:", status),
-            cpu_wait=float(schedule[1]) / 1e9 if len(schedule) > 1 else None,
             faults_minor=minor,
             faults_major=major,
             disk_read=number_after(b"read_bytes:", slurp(self._at + "io")),
@@ -152,6 +150,16 @@ class LinuxProcess:
         names = (b"Private_Clean:", b"Private_Dirty:", b"Private_Hugetlb:")
         parts = [part for name in names if (part := number_after(name, rollup)) is not None]
         return sum(parts) if parts else None
+
+    def waits(self) -> dict[str, float]:
+        """By thread: seconds so far in which it was ready to run and had no CPU."""
+        try:
+            threads = os.listdir(self._at + "task")  # noqa: PTH208  (half the cost of iterdir)
+        except OSError:
+            return {}
+        # Time on a CPU, time ready but waiting for one, both in nanoseconds, and a count.
+        told = ((each, (slurp(f"{self._at}task/{each}/schedstat") or b"").split()) for each in threads)
+        return {each: float(words[1]) / 1e9 for each, words in told if len(words) > 1}
 
     def cpus_allowed(self) -> float | None:
         try:

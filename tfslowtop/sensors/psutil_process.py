@@ -70,6 +70,9 @@ class PsutilProcess:
         except (psutil.Error, OSError):
             return None
 
+    def waits(self) -> dict[str, float]:
+        return {}
+
     def cpus_allowed(self) -> float | None:
         return None
 

@@ -75,8 +75,8 @@ class Allocator:
         return found
 
 
-def _limits(context: Any) -> dict[int, int]:
-    """What the allocator of each logical GPU may take at most; of no public function is that the answer."""
+def _limits(context: Any, kind: str = "GPU") -> dict[int, int]:
+    """What the allocator of each logical GPU may take at most, which no public function tells."""
     eager: Any = sys.modules.get("tensorflow.python.pywrap_tfe")
     graph: Any = sys.modules.get("tensorflow.python.client.pywrap_tf_session")
     try:
@@ -84,8 +84,8 @@ def _limits(context: Any) -> dict[int, int]:
     except Exception:
         return {}
     try:
-        kinds = [eager.TF_DeviceListType(devices, n) for n in range(eager.TF_DeviceListCount(devices))]
-        places = [n for n, kind in enumerate(kinds) if kind == "GPU"]
+        every = range(eager.TF_DeviceListCount(devices))
+        places = [n for n in every if eager.TF_DeviceListType(devices, n) == kind]
         return {gpu: graph.TF_DeviceListMemoryBytes(devices, n) for gpu, n in enumerate(places)}
     except Exception:
         return {}

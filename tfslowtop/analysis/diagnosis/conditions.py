@@ -15,7 +15,7 @@ Readings = Mapping[str, float]
 #: The mean of a reading in the time before; NaN if there was none.
 Usual = Callable[[str], float]
 
-#: The main thread was ready and had no core, percent of the time. Less is found on any shared machine; two busy
+#: Threads were ready and had no core, percent of the time that they wanted. Less is found on any shared machine; two busy
 #: neighbours on two cores take a third.
 READY = 30.0
 #: What others use of the cores that the program may use: with less than half, it is in its own way.

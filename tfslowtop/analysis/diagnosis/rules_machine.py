@@ -145,10 +145,13 @@ def _full(spell: Spell) -> tuple[str, str]:
     now, gpu = spell.during, _gpu(spell)
     if pool_full(now):
         used = max(now.get("tf.memory", 0.0), now.get("tf.peak", 0.0))
-        text = f"{size(used)} of the {size(now['tf.limit'])} that TensorFlow has of {gpu}"
-        return f"TensorFlow's memory on {gpu} filled up ({text})", f"{text} {{are}} in use at the peak"
+        text = f"{_gib(used)} of {_gib(now['tf.limit'])} GiB at the peak"
+        return (
+            f"TensorFlow's memory on {gpu} filled up ({text})",
+            f"TensorFlow's memory on {gpu} {{is_}} full ({text})",
+        )
     used, total, taken = now["memory"], now["memory.total"], now["memory.others"]
-    text = f"{size(used)} of {size(total)}, {size(taken)} of it by other processes"
+    text = f"{_gib(used)} of {_gib(total)} GiB, {_gib(taken)} GiB of it by others"
     return f"{gpu}'s memory filled up ({text})", f"{gpu}'s memory {{is_}} full ({text})"
 
 
@@ -166,6 +169,11 @@ _WORDS: dict[str, Callable[[Spell], tuple[str, str]]] = {
 def _gpu(spell: Spell) -> str:
     number = spell.gpu.removeprefix("TF ")
     return f"GPU {number}" if number == spell.gpu else f"TensorFlow's GPU:{number}"
+
+
+def _gib(count: float) -> str:
+    """As GPUs are sold, and as their panel says it."""
+    return f"{count / 2**30:.1f}"
 
 
 def _time(facts: Facts, at: int, form: str) -> str:

@@ -1,7 +1,8 @@
 """From when to when the machine held the program back: found as readings come, kept in little memory.
 
-A finding has to be there within 5 s of what it tells. A reading takes up to a second (the host's rates are
-over one), and the session thinks once a second: that leaves `HOLDS` for making sure.
+A finding has to be there within 5 s of what it tells. The host's figures are over a second and half of one
+has to pass before they show it, a row comes up to half a second later, and the session thinks once a second:
+that leaves `HOLDS` for making sure.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SECOND = 1_000_000_000
 _EVERY = int(0.45 * _SECOND)
 #: Shorter than this is a visit, not a condition. A visitor who is away at two rows in succession has left; a
 #: condition is over after `_AWAY`.
-HOLDS, _LEFT, _AWAY = 2 * _SECOND, int(0.8 * _SECOND), 3 * _SECOND
+HOLDS, _LEFT, _AWAY = int(1.5 * _SECOND), int(0.8 * _SECOND), 3 * _SECOND
 #: It is compared with the half minute before it. With fewer rows than `_CALM` before, it was so from the start.
 _BEFORE = 30 * _SECOND
 _ROWS, _CALM = _BEFORE // _EVERY, 5
