@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tfslowtop.agent.flow import analyse
-from tfslowtop.agent.loops import CALL, COMMIT, GRADIENT, TAPE
+from tfslowtop.agent.loops import CALL, COMMIT, DATA, GRADIENT, TAPE
 from tfslowtop.agent.places import Places
 from tfslowtop.agent.track import Tracker
 
@@ -142,6 +142,41 @@ def test_a_loop_through_functions_shows_the_loop_around_it():
                 call(what=number)
 
     assert counted(f) == {1: 10, 2: 30}
+
+
+def test_a_loop_over_data_that_ends_shows_the_loop_around_it():
+    def f(call):
+        class Data:
+            def __iter__(self):
+                self.left = 4
+                return self
+
+            def __next__(self):
+                turn = call.tracker.enter(sys._getframe(), time.perf_counter_ns())
+                if not self.left:
+                    turn.void = True
+                    raise StopIteration
+                self.left -= 1
+                turn.bits |= DATA
+                return self.left
+
+        data = Data()
+        for _ in range(6):  # 16
+            for _ in data:  # 17
+                call()
+        it = iter(data)
+        n = 0
+        while n < 9:  # 21
+            try:
+                next(it)
+            except StopIteration:
+                iter(data)
+                continue
+            n += 1
+        for _ in data:  # 28
+            call()
+
+    assert counted(f) == {16: 6, 17: 24, 21: 9, 28: 4}
 
 
 def test_the_marks_keep_no_frame_and_no_local_alive():

@@ -41,6 +41,8 @@ class Ring:
     headers: set[int]
     first_line: int = 0
     last_line: int = 0
+    test: int = -1
+    """Where a `for` asks for its next item."""
 
 
 @dataclass(slots=True)
@@ -108,7 +110,7 @@ def analyse(code: CodeType) -> Flow:
             for_iter = next((i for i in _of(instructions, starts, header) if i.opname == "FOR_ITER"), None)
             ring.is_for = for_iter is not None
             if for_iter is not None:
-                ring.line = lines(for_iter.offset)
+                ring.line, ring.test = lines(for_iter.offset), for_iter.offset
     after = {a: tuple(b for b in bs if (a, b) not in back) for a, bs in edges.items()}
     for ring in rings.values():
         numbers = [lines(i.offset) for b in ring.blocks for i in _of(instructions, starts, b)]

@@ -128,6 +128,10 @@ class Turn:
         self.bits = self.below = self.first = 0
         self.void = False
 
+    def is_over(self) -> bool:
+        """Whether the loop found its data at an end, and did nothing since."""
+        return self.void and not self.below and self.bits in (0, DATA)
+
     def close(self) -> None:
         """Ends the turn for good, when the last thing in it ended."""
         self.again(self.end)

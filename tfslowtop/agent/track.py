@@ -25,8 +25,9 @@ from .places import Places
 _GENERATOR = 0x20 | 0x80 | 0x200
 _MANY = 20_000
 
-# How to get from one place to another: turns to keep, whether the last of them went round, loops to begin.
-Move = tuple[int, bool, tuple[Loop, ...]]
+# How to get from one place to another: turns to keep, whether the last of them went round, loops to begin;
+# and whether the place is where a `for` asks for its next item, twice in a row.
+Move = tuple[int, bool, tuple[Loop, ...], bool]
 
 
 class Code:
@@ -60,14 +61,15 @@ class Code:
         """From the last place to this one; -1 is the entry of the function."""
         now = self.around(here)
         if last < 0:
-            return 0, False, tuple(now)
+            return 0, False, tuple(now), False
         before = self.around(last)
         common = 0
         while common < min(len(before), len(now)) and before[common] is now[common]:
             common += 1
         assert self.flow is not None
         round_again = common > 0 and not self.flow.forward(last, here)
-        return common, round_again, tuple(now[common:])
+        tests = last == here and any(ring.test == here for ring in self.flow.around(here)[-1:])
+        return common, round_again, tuple(now[common:]), tests
 
 
 class _Entered:
@@ -98,16 +100,19 @@ class Visit:
         """What a tracer that starts later finds in the frame: nothing to do."""
 
     def move(self, move: Move, here: int, now: int, what: int) -> Turn | None:
-        keep, again, begin = move
+        keep, again, begin, tests = move
         own = self.own
-        if again and what and keep > 1 and own[keep - 2].first == what != own[keep - 1].what:
-            # The loop has been through its functions and is at the first one again: so the loop around it
-            # went round. Nothing else in that one's body is seen by any hook.
+        # A loop whose end is seen, or that has been through its functions and is at the first one again, was
+        # left and entered anew: so the loop around it went round, though no hook sees anything in its body.
+        if again and (
+            (tests and own[keep - 1].is_over())
+            or (what and keep > 1 and own[keep - 2].first == what != own[keep - 1].what)
+        ):
             begin = (own[keep - 1].loop, *begin)
             keep -= 1
         while len(own) > keep:
             own.pop().close()
-        if again:
+        if again and own:
             own[-1].again(now)
         for loop in begin:
             loop.entries += 1
@@ -165,7 +170,7 @@ class Tracker:
                 here = frame.f_lasti
                 if here == visit.round:
                     turn: Any = visit.turn
-                    if what == turn.what or not what:
+                    if (what == turn.what or not what) and not turn.void:
                         turn.again(now)
                         return turn  # type: ignore[no-any-return]
                 return self._step(visit, here, now, what)
