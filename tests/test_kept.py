@@ -7,7 +7,6 @@ import gc
 import linecache
 import sys
 import time
-import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
 
@@ -71,6 +70,23 @@ def test_containers_are_found_by_the_names_that_the_program_gives_them():
     assert lengths["ordered"] == 1 and "Keeper.shelf" in lengths
 
 
+def test_every_frame_on_the_way_out_is_looked_into():
+    places = Places(__file__)
+    lengths = []
+
+    def around(frame):
+        found = Look(places, time.perf_counter_ns())
+        found.around(frame)
+        lengths.extend(kept.length for kept in found.found if kept.name == "mine")
+
+    def down(depth):
+        mine = [0] * depth
+        return down(depth - 1) if depth > 1 else around(sys._getframe()) or mine
+
+    down(30)
+    assert sorted(lengths) == list(range(1, 31))
+
+
 @functools.cache
 def cached(x):
     return x
@@ -113,10 +129,6 @@ def test_a_dict_that_locals_has_given_out_is_left_alone():
         return before, later
 
     assert "later" not in uses_locals()[0]
-
-
-def test_a_namespace_of_a_module_is_not_emptied():
-    assert variables(types.SimpleNamespace(f_code=compile("0", "<x>", "exec"), f_locals={"a": 1})) == {"a": 1}
 
 
 def test_a_tensor_is_seen_inside_what_is_kept():

@@ -61,19 +61,22 @@ class Look:
         """All names of the user's frames from here outwards, then of the user's modules."""
         while frame is not None:
             if not self._places.is_library(frame.f_code.co_filename):
-                self._names(variables(frame))
-                self._names(frame.f_globals)
+                if frame.f_code.co_flags & _OPTIMIZED:
+                    self._names(variables(frame))
+                self._module(frame.f_globals)
             frame = frame.f_back
         for module in list(sys.modules.values()):
             file = vars(module).get("__file__") if type(module) is ModuleType else None
             if type(file) is str and not self._places.is_library(file):
                 self.files.add(file)
-                self._names(vars(module))
+                self._module(vars(module))
+
+    def _module(self, names: dict[str, Any]) -> None:
+        if id(names) not in self._met:
+            self._met.add(id(names))
+            self._names(names)
 
     def _names(self, names: dict[str, Any]) -> None:
-        if id(names) in self._met:
-            return
-        self._met.add(id(names))
         for name, value in list(names.items()):
             if type(name) is str and not name.startswith("__"):
                 try:
@@ -147,10 +150,8 @@ class Look:
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """The variables of a frame of this thread's; the frame is left as it was."""
+    """The variables of a function's frame, of this thread; the frame is left as it was."""
     code = frame.f_code
-    if not code.co_flags & _OPTIMIZED:
-        return frame.f_locals  # a module's own dict
     if sys.version_info >= (3, 13):
         return dict(frame.f_locals)
     if sys.gettrace() is not None or not _SHARED.isdisjoint(code.co_names):
