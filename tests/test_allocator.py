@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -93,19 +94,19 @@ def test_how_much_it_may_take(tensorflow, monkeypatch):
 def test_the_real_tensorflow_says_how_much(root):
     """Of its CPU, which is the only device here; a GPU's limit is in the same list."""
     code = (
-        "import tensorflow as tf\n"
+        "import json\nimport tensorflow as tf\n"
         "from tensorflow.python.eager import context\n"
         "from tfslowtop.agent.hooks.allocator import _limits\n"
         "assert _limits(context._context) == {}\n"
         "tf.constant(1)\n"
-        "print(_limits(context._context, 'CPU'), _limits(context._context))\n"
+        "print(json.dumps([_limits(context._context, 'CPU'), _limits(context._context)]))\n"
     )
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
     )
-    limits, gpus = eval(done.stdout.strip().replace("} {", "}, {"))
-    assert list(limits) == [0] and limits[0] >= 1 << 20
+    limits, gpus = json.loads(done.stdout)
+    assert list(limits) == ["0"] and limits["0"] >= 1 << 20
     assert gpus == {}
 
 

@@ -33,8 +33,9 @@ HOST = {
 }  # fmt: skip
 DEVICE = {
     "memory": 70.0 * GIB, "memory.total": 80.0 * GIB, "memory.own": 70.0 * GIB, "memory.others": 0.0,
-    "utilisation": 97.0, "utilisation.own": 97.0, "utilisation.others": 0.0, "clock": 1980.0, "clock.max": 1980.0, "throttle": 0.0,
-    "temperature": 71.0, "power": 650.0, "power.limit": 700.0, "lost": 0.0,
+    "utilisation": 97.0, "utilisation.own": 97.0, "utilisation.others": 0.0, "clock": 1980.0,
+    "clock.max": 1980.0, "throttle": 0.0, "temperature": 71.0, "power": 650.0, "power.limit": 700.0,
+    "lost": 0.0,
 }  # fmt: skip
 CALM = HOST | {f"gpu.{n}.{name}": value for n in (0, 1) for name, value in DEVICE.items()}
 

@@ -1,0 +1,119 @@
+"""How soon trouble with the machine is told: seconds from its beginning to the first view that tells it.
+
+    python benchmarks/bench_trouble.py [--rounds 6] [CAUSE ...]
+
+A real script is watched by the real sensors. GPUs are pretended (the tests' stand-in for the driver's
+library), the quota is one of a control group (version 1, as root), the neighbours are processes that spin on
+the script's core. Between two rounds the trouble is gone until its finding is over. Goal: at most 5 s each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+import nvml_stand_in as stand_in  # noqa: E402
+from test_machine_for_real import HEAT, PACED, Pace, Watched, calm, watched  # noqa: E402
+from test_sensors_cgroup import group  # noqa: E402
+
+Begin = Callable[[Watched], Callable[[], None]]
+"""Makes trouble for the script; what it returns ends it."""
+SPIN = [sys.executable, "-c", "while True: sum(range(1000))"]
+
+
+@contextlib.contextmanager
+def gpu(values: dict[str, object], folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
+    machine = stand_in.Script(folder / "machine")
+
+    def begin(run: Watched) -> Callable[[], None]:
+        machine.put({name: str(value).format(run.now["pid"]) for name, value in values.items()})
+        return lambda: machine.put(calm(0, run.now["pid"]))
+
+    yield stand_in.environment(stand_in.build(folder), machine), begin
+
+
+@contextlib.contextmanager
+def quota(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
+    with group("cpu", cfs_period_us=100_000) as limited:
+        limit = limited / "cpu.cfs_quota_us"
+
+        def begin(run: Watched) -> Callable[[], None]:
+            (limited / "cgroup.procs").write_text(str(run.now["pid"]))
+            limit.write_text("20000")
+            return lambda: limit.write_text("-1") and None
+
+        yield dict(os.environ), begin
+
+
+@contextlib.contextmanager
+def neighbours(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
+    def begin(run: Watched) -> Callable[[], None]:
+        for thread in Path(f"/proc/{run.now['pid']}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {0})
+        spinning = [subprocess.Popen(["taskset", "-c", "0", *SPIN]) for _ in range(3)]
+
+        def end() -> None:
+            for each in spinning:
+                each.kill()
+                each.wait()
+
+        return end
+
+    yield dict(os.environ), begin
+
+
+TROUBLES = {
+    "gpu-throttled": lambda folder: gpu(
+        {"gpu.0.clock": 1200, "gpu.0.throttle": HEAT, "gpu.0.temperature": 91}, folder
+    ),
+    "gpu-contention": lambda folder: gpu({"gpu.0.use.0": "{} 37", "gpu.0.use.1": "1 60"}, folder),
+    "cpu-throttled": quota,
+    "cpu-contention": neighbours,
+}
+
+
+def measure(cause: str, rounds: int, folder: Path) -> list[float]:
+    pace = Pace(folder / "pace", "0.010 busy" if cause.startswith("cpu") else "0.020")
+    found: list[float] = []
+    with TROUBLES[cause](folder) as (env, begin), watched(PACED, str(pace.path), env=env) as run:
+        run.until(lambda r: r.now.get("steps", 0) >= 50)
+        begin(run)()
+        for _ in range(rounds):
+            run.until(lambda r: not r.findings.get(cause, ("", False))[1])
+            time.sleep(3 + random.random())
+            begun = time.perf_counter()
+            end = begin(run)
+            try:
+                run.until(lambda r: r.findings.get(cause, ("", False))[1], 20)
+                found.append(time.perf_counter() - begun)
+            finally:
+                end()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("causes", nargs="*", default=list(TROUBLES))
+    options = parser.parse_args()
+    for cause in options.causes:
+        with tempfile.TemporaryDirectory() as folder:
+            found = measure(cause, options.rounds, Path(folder))
+        each = " ".join(f"{seconds:.1f}" for seconds in sorted(found))
+        print(f"{cause:16} median {statistics.median(found):.1f} s, longest {max(found):.1f} s   ({each})")
+
+
+if __name__ == "__main__":
+    main()
