@@ -189,7 +189,6 @@ class TfslowtopApp(Windows):
             self._main.show(shown, self._entry, self._wanted, run.gpu_reason, self._baselines)
         if run is not None:
             self._main.headline(self._entry.title, words)
-        self._main.status(view, self._own_cpu)
 
     def _state(self, run: Run, view: View | None) -> str:
         host = run.sampler.host if run.sampler else None
@@ -205,7 +204,9 @@ class TfslowtopApp(Windows):
         cpu, now = time.process_time(), time.monotonic()
         self._own_cpu = 100 * (cpu - self._cpu[0]) / max(1e-3, now - self._cpu[1])
         self._cpu = (cpu, now)
-        self._show()
+        if self._run is None or self._paused:  # else the views do it
+            self._show()
+        self._main.status(self._view, self._own_cpu)
         self._play()
 
     @on(Updated)

@@ -25,6 +25,8 @@ NAMES = {
     "Python ops": "time in Python ops",
     "waiting for data": "time waiting for data",
 }
+#: The same where there is less room than for all the numbers.
+SHORT = {"latency": "latency", "Python ops": "Python ops", "waiting for data": "data wait"}
 
 
 def title(name: str) -> str:
@@ -73,6 +75,7 @@ class Panel(Vertical, can_focus=True):
         self.heading = title(name)
         self._shown: tuple[str, ...] = ()
         self._said = 0.0
+        self._fit = (0, 0)
 
     def compose(self) -> ComposeResult:
         yield self._line
@@ -94,11 +97,11 @@ class Panel(Vertical, can_focus=True):
             return
         self._shown = shown
         sign = SIGNS.get(direction, "")
-        text = Text(no_wrap=True, overflow="ellipsis")
-        text.append(self.heading, "bold")
         verdict = f"{sign} {words}".strip()
         width = self.size.width or 80
-        numbers = _fitting(numbers, width - len(self.heading) - len(verdict) - 4)
+        heading, numbers = self._fitting(numbers, width - len(verdict) - (3 if verdict else 0))
+        text = Text(no_wrap=True, overflow="ellipsis")
+        text.append(heading, "bold")
         if numbers:
             text.append("  " + " · ".join(numbers))
         if note:
@@ -110,6 +113,21 @@ class Panel(Vertical, can_focus=True):
         self._line.set_class(direction == "falling", "-falling")
         # One line whatever it says: a layout of the whole screen, four times a second, is for nothing.
         self._line.update(plain_text(text) if self._ascii else text, layout=False)
+
+    def _fitting(self, numbers: tuple[str, ...], width: int) -> tuple[str, tuple[str, ...]]:
+        """The heading and as many of the numbers as there is room for.
+
+        What was left out stays out as long as the panel keeps its width: nothing comes and goes with a digit.
+        """
+        if self._fit[0] != self.size.width:
+            self._fit = (self.size.width, 0)
+        short = SHORT.get(self.quantity, self.heading)
+        shapes = [(self.heading, numbers), *((short, numbers[:n]) for n in range(len(numbers), 0, -1))]
+        for level, (heading, kept) in enumerate(shapes):
+            if level >= self._fit[1] and len(f"{heading}  {' · '.join(kept)}") <= width:
+                self._fit = (self.size.width, level)
+                return heading, kept
+        return shapes[-1]
 
     def clear(self) -> None:
         """As if nothing had been measured."""
@@ -135,15 +153,3 @@ class Panel(Vertical, can_focus=True):
             self._said = now
             self.say(tuple(numbers), view.trend.direction if view.trend else "", view.words, note)
         self.curve.update(curve_data(view, marks, baseline), now)
-
-
-def _fitting(numbers: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """As many of the numbers, from the left, as there is room for."""
-    used = 0
-    kept: list[str] = []
-    for number in numbers:
-        used += len(number) + 3
-        if used > width and kept:
-            break
-        kept.append(number)
-    return tuple(kept)
