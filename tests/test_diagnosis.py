@@ -251,6 +251,8 @@ def test_leaks_and_who_holds_them():
     found = first(numbers, steps=1000, gauges=rss(1e5))
     assert (found.cause, found.line, found.confidence) == ("python-leak", 19, "medium")
     assert diagnose(facts(numbers, steps=1000, gauges=rss(5e3))) == ()
+    bounded = count("kept-object", 500, symbol="buffer|deque(1000)", line=34, size=50_000_000)
+    assert diagnose(facts(bounded, steps=1000, gauges=rss(1e5))) == ()
 
 
 def test_the_collector():

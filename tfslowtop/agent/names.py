@@ -109,7 +109,8 @@ class Look:
     def _container(self, value: Any, kind: type, name: str, depth: int) -> None:
         length, newest = measure(value, kind)
         size, tensor = weigh(newest) if length else (0, False)
-        self.found.append(Kept(name, id(value), _called(kind), length, size, tensor, None))
+        shown = f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
+        self.found.append(Kept(name, id(value), shown, length, size, tensor, None))
         if length > _LONG:
             return
         if issubclass(kind, dict):

@@ -37,6 +37,8 @@ def leaks(facts: Facts) -> list[Finding]:
     # A list of numbers grows in many a healthy program: what keeps the memory holds a good part of it.
     if holder is not None and held < EXPLAINS * per and (holder.size or holder.count < LEAST_KEPT):
         holder = None
+    if holder is not None and "|deque(" in holder.symbol:
+        return []  # it has a bound: memory grows until it is full
     name, _, kind = holder.symbol.partition("|") if holder else ("", "", "")
     tensors = holder is not None and holder.what == "kept-tensor"
     what = "no list, dict or set that the program has a name for grows with it"
