@@ -144,6 +144,51 @@ def test_a_loop_through_functions_shows_the_loop_around_it():
     assert counted(f) == {1: 10, 2: 30}
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="functions can be looked into as well")
+def test_the_variables_of_a_function_are_not_looked_at():
+    """Looking copies them, and the copy would keep them alive."""
+
+    def f(call):
+        for _ in range(3):
+            for n in range(4):
+                call()
+                thing = [n]
+        return thing
+
+    call = Recorder()
+    f(call)
+    assert all(loop.item == "" for loop in call.tracker.loops)
+
+
+def test_at_the_top_level_the_variable_of_a_for_says_that_it_went_round():
+    source = """
+for a in range(6):  # 2
+    for b in range(5):  # 3
+        call()
+for c in range(7):  # 5
+    for _ in range(3):  # 6
+        for _ in range(2):  # 7
+            call()
+for d in range(8):  # 9
+    if d % 2:
+        call()
+    if not d % 2:
+        call()
+for e in range(9):  # 14
+    for f in range(1):  # 15
+        call()
+for i, (j, k) in enumerate([(1, 2)] * 4):  # 17
+    for m in (1, 2):  # 18
+        m = m + 1
+        call()
+"""
+    call = Recorder()
+    exec(compile(source, __file__, "exec"), {"call": call})
+    assert call.errors == []
+    counts = {loop.line: loop.count for loop in call.tracker.loops}
+    assert counts == {2: 6, 3: 30, 5: 7, 6: 7, 7: 42, 9: 8, 14: 9, 15: 9, 17: 4, 18: 8}
+
+
 def test_a_loop_over_data_that_ends_shows_the_loop_around_it():
     def f(call):
         class Data:

@@ -43,6 +43,8 @@ class Ring:
     last_line: int = 0
     test: int = -1
     """Where a `for` asks for its next item."""
+    item: str = ""
+    """The variable that has it, if nothing else in the loop sets that one."""
 
 
 @dataclass(slots=True)
@@ -113,10 +115,31 @@ def analyse(code: CodeType) -> Flow:
                 ring.line, ring.test = lines(for_iter.offset), for_iter.offset
     after = {a: tuple(b for b in bs if (a, b) not in back) for a, bs in edges.items()}
     for ring in rings.values():
-        numbers = [lines(i.offset) for b in ring.blocks for i in _of(instructions, starts, b)]
+        body = [i for b in sorted(ring.blocks) for i in _of(instructions, starts, b)]
+        ring.item = _item(body, ring.test)
+        numbers = [lines(i.offset) for i in body]
         ring.first_line, ring.last_line = min(numbers, default=0), max(numbers, default=0)
         ring.line = ring.line or ring.first_line  # a `while` is tested again at its end, on its own line
     return Flow(starts, _merged(list(rings.values())), after)
+
+
+def _item(body: list[dis.Instruction], test: int) -> str:
+    if test < 0:
+        return ""
+    stores = [i for i in body if i.opname.startswith(("STORE_", "DELETE_"))]
+    after = [i for i in stores if i.offset > test]
+    if not after or not after[0].opname.startswith(
+        ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+    ):
+        return ""
+    first = _names(after[0])[0]
+    return first if sum(name == first for i in stores for name in _names(i)) == 1 else ""
+
+
+def _names(store: dis.Instruction) -> tuple[str, ...]:
+    """What a store stores to: two at once, in some versions, or one and a load."""
+    names = store.argval if isinstance(store.argval, tuple) else (store.argval,)
+    return tuple(map(str, names[:1] if "LOAD" in store.opname else names))
 
 
 def _leaders(instructions: list[dis.Instruction], handlers: list[tuple[int, int, int]]) -> list[int]:

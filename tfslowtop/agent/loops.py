@@ -36,6 +36,7 @@ class Loop:
         "file",
         "generator",
         "header",
+        "item",
         "kind",
         "last",
         "line",
@@ -45,6 +46,7 @@ class Loop:
         "order",
         "outer",
         "stream",
+        "test",
         "what",
     )
 
@@ -64,6 +66,10 @@ class Loop:
         self.last = 0
         self.what = 0
         self.header = ""
+        self.item = ""
+        """The variable that has the turn's item, where it can be looked at."""
+        self.test = -1
+        """Where the next one is asked for."""
         self.order = 0
 
     @property
@@ -82,7 +88,20 @@ class Loop:
 class Turn:
     """One iteration on its way."""
 
-    __slots__ = ("below", "bits", "cpu", "end", "first", "loop", "outer", "put", "start", "void", "what")
+    __slots__ = (
+        "below",
+        "bits",
+        "cpu",
+        "end",
+        "first",
+        "item",
+        "loop",
+        "outer",
+        "put",
+        "start",
+        "void",
+        "what",
+    )
 
     def __init__(self, loop: Loop, start: int, outer: Turn | None) -> None:
         self.loop, self.start, self.outer = loop, start, outer
@@ -94,6 +113,8 @@ class Turn:
         """Which function the turn called last, by id."""
         self.first = 0
         """Which one the first turn of a loop inside called."""
+        self.item = 0
+        """The item of a `for`, by id: the next one is another object, made while this one is still there."""
 
     def again(self, now: int) -> None:
         """Ends the turn and begins the next one, in place: this is the hot path of every loop."""

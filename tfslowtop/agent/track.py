@@ -5,6 +5,10 @@ another. The bytecode of each says which loops are around that place, and whethe
 the call before leads forward or round. So a loop's turns are counted wherever anything in its body, at
 whatever depth of calls, is seen by a hook, without tracing a single line.
 
+Where that leaves two answers (a loop in whose body nothing is hooked but the loop inside it; two calls of
+which a turn makes one), the variable of a `for` has the last word, where it can be looked at without copying
+the frame's variables: at the top level of a file, and from Python 3.13 on everywhere.
+
 To know a frame again, a mark is left in its `f_trace`: it does nothing as long as nobody calls
 `sys.settrace`, it dies with the frame, and it keeps nothing alive. The walk outwards ends at the first
 frame that is known, because whoever called that one has not moved since.
@@ -18,58 +22,11 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from .flow import Flow, Ring, analyse
 from .loops import Loop, Turn
+from .moves import GENERATOR, Code, Move
 from .places import Places
 
-_GENERATOR = 0x20 | 0x80 | 0x200
 _MANY = 20_000
-
-# How to get from one place to another: turns to keep, whether the last of them went round, loops to begin;
-# and whether the place is where a `for` asks for its next item, twice in a row.
-Move = tuple[int, bool, tuple[Loop, ...], bool]
-
-
-class Code:
-    """What is known of one code object."""
-
-    __slots__ = ("calls", "code", "flow", "library", "loops", "moves", "name", "tracker")
-
-    def __init__(self, tracker: Tracker, code: CodeType, library: bool) -> None:
-        self.code, self.library, self.tracker = code, library, tracker
-        self.flow: Flow | None = None
-        self.moves: dict[int, Move] = {}
-        self.loops: dict[Ring, Loop] = {}
-        self.name = code.co_name
-        self.calls: Loop | None = None
-
-    def around(self, offset: int) -> list[Loop]:
-        if self.flow is None:
-            self.flow = analyse(self.code)
-        result = []
-        for ring in self.flow.around(offset):
-            loop = self.loops.get(ring)
-            if loop is None:
-                loop = self.loops[ring] = self.tracker.loop(
-                    "loop", self.name, self.code.co_filename, ring.line
-                )
-                loop.generator = bool(self.code.co_flags & _GENERATOR)
-            result.append(loop)
-        return result
-
-    def move(self, last: int, here: int) -> Move:
-        """From the last place to this one; -1 is the entry of the function."""
-        now = self.around(here)
-        if last < 0:
-            return 0, False, tuple(now), False
-        before = self.around(last)
-        common = 0
-        while common < min(len(before), len(now)) and before[common] is now[common]:
-            common += 1
-        assert self.flow is not None
-        round_again = common > 0 and not self.flow.forward(last, here)
-        tests = last == here and any(ring.test == here for ring in self.flow.around(here)[-1:])
-        return common, round_again, tuple(now[common:]), tests
 
 
 class _Entered:
@@ -99,15 +56,10 @@ class Visit:
     def __call__(self, *_: Any) -> None:
         """What a tracer that starts later finds in the frame: nothing to do."""
 
-    def move(self, move: Move, here: int, now: int, what: int) -> Turn | None:
-        keep, again, begin, tests = move
-        own = self.own
-        # A loop whose end is seen, or that has been through its functions and is at the first one again, was
-        # left and entered anew: so the loop around it went round, though no hook sees anything in its body.
-        if again and (
-            (tests and own[keep - 1].is_over())
-            or (what and keep > 1 and own[keep - 2].first == what != own[keep - 1].what)
-        ):
+    def move(self, move: Move, frame: FrameType, now: int, what: int) -> Turn | None:
+        keep, again, begin = move
+        own, here = self.own, frame.f_lasti
+        if again and self._anew(keep, here, what):
             begin = (own[keep - 1].loop, *begin)
             keep -= 1
         while len(own) > keep:
@@ -121,10 +73,29 @@ class Visit:
             if own and not own[-1].first:
                 own[-1].first = what
             own.append(Turn(loop, now, own[-1] if own else self.base))
+            if loop.item and loop.test != here:
+                own[-1].item = id(frame.f_locals.get(loop.item))
         self.last = here
-        self.round = here if own else -1  # the same place again is the next turn
+        self.round = self.again_at(here)
         self.turn = own[-1] if own else self.base
         return self.turn
+
+    def _anew(self, keep: int, here: int, what: int) -> bool:
+        """Whether a loop that seems to go round was left and entered anew, by the loop around it.
+
+        Its end was seen; or it has been through its functions and is at the first one again.
+        """
+        loop = self.own[keep - 1]
+        if here == self.last == loop.loop.test and loop.is_over():
+            return True
+        outer = self.own[keep - 2] if keep > 1 else None
+        return bool(what) and outer is not None and not outer.loop.item and outer.first == what != loop.what
+
+    def again_at(self, here: int) -> int:
+        """The place at which the next call is the next turn of the innermost loop, and of no other."""
+        if not self.own or (len(self.own) > 1 and self.code is not None and self.code.items):
+            return -1
+        return here
 
     def __del__(self) -> None:
         try:
@@ -173,7 +144,7 @@ class Tracker:
                     if (what == turn.what or not what) and not turn.void:
                         turn.again(now)
                         return turn  # type: ignore[no-any-return]
-                return self._step(visit, here, now, what)
+                return self._step(visit, frame, now, what)
             return self._walk(frame, now, what)
         except Exception as error:
             self._oops(error)
@@ -196,18 +167,20 @@ class Tracker:
                     here.f_trace = None  # its last reference: the turns are closed on the way
                 here = here.f_back
 
-    def _step(self, visit: Visit, here: int, now: int, what: int) -> Turn | None:
-        code = visit.code
+    def _step(self, visit: Visit, frame: FrameType, now: int, what: int) -> Turn | None:
+        code, here, own = visit.code, frame.f_lasti, visit.own
         assert code is not None
         key = visit.last << 32 | here
         move = code.moves.get(key)
         if move is None:
             move = code.moves[key] = code.move(visit.last, here)
-        if not move[1] and not move[2] and len(visit.own) == move[0]:
+        if own and code.items:
+            move = code.next_item(own, frame) or move
+        if not move[1] and not move[2] and len(own) == move[0]:
             visit.last = here
-            visit.round = here if visit.own else -1
+            visit.round = visit.again_at(here)
             return visit.turn
-        return visit.move(move, here, now, what)
+        return visit.move(move, frame, now, what)
 
     def _walk(self, frame: FrameType, now: int, what: int) -> Turn | None:
         """Outwards to the first known frame, then inwards again, leaving marks."""
@@ -222,7 +195,7 @@ class Tracker:
                 entered = True  # inside another hooked call, which was counted when it began
             elif visit.__class__ is Visit:
                 if visit.code is not None:
-                    turn = visit.turn if entered else self._step(visit, at.f_lasti, now, what)
+                    turn = visit.turn if entered else self._step(visit, at, now, what)
                     self._mark(below, turn)
                     break
                 # A library's generator lives as long as the loop over it: its first place is where a round
@@ -247,7 +220,7 @@ class Tracker:
                 at.f_trace = visit
             here = at.f_lasti
             move = code.moves.get(~here) or code.moves.setdefault(~here, code.move(-1, here))
-            turn = visit.move(move, here, now, what)
+            turn = visit.move(move, at, now, what)
             self._mark(below, turn)
         return turn
 
@@ -256,7 +229,7 @@ class Tracker:
             return
         visit: Any = frame.f_trace
         if visit is None:
-            generator = frame.f_code.co_flags & _GENERATOR
+            generator = frame.f_code.co_flags & GENERATOR
             frame.f_trace = Visit(None, turn, frame.f_lasti if generator else -1, False)
         elif visit.__class__ is Visit:
             visit.turn = turn
@@ -264,7 +237,7 @@ class Tracker:
     def _learn(self, code: CodeType) -> Code:
         if len(self._codes) > _MANY:
             self._codes.clear()
-        known = Code(self, code, self.places.is_library(code.co_filename))
+        known = Code(self.loop, code, self.places.is_library(code.co_filename))
         name, line = self._wanted
         if name and not known.library and (code.co_name == name or (line and _is_at(code, name, line))):
             known.calls = self.loop("call", code.co_name, code.co_filename, code.co_firstlineno)
