@@ -29,7 +29,8 @@ HOST = {
     "rss": 5e8, "cpu": 95.0, "children.cpu": 0.0, "cpu.wait": 1.0, "cpu.allowed": 4.0, "machine.cpus": 4.0,
     "machine.others": 10.0, "swap": 0.0, "faults.major": 0.0, "pressure.memory": 0.0,
     "cgroup.cpu.quota": 2.0, "cgroup.cpu.throttled": 0.0, "cgroup.cpu.waited": 0.0,
-    "cgroup.memory.working": 2e9, "cgroup.memory.limit": 4e9, "cgroup.memory.hits": 0.0,
+    "cgroup.memory": 3.9e9, "cgroup.memory.working": 2e9, "cgroup.memory.limit": 4e9,
+    "cgroup.memory.hits": 0.0,
 }  # fmt: skip
 DEVICE = {
     "memory": 70.0 * GIB, "memory.total": 80.0 * GIB, "memory.own": 70.0 * GIB, "memory.others": 0.0,
@@ -113,8 +114,8 @@ SENTENCES = {
     "cpu-contention": "when other processes went from 0.1 to 3.2 of 4 cores: the program is ready and "
     "without a core for 60 % of the time.",
     "cpu-throttled": "when the container's limit of 2 cores began to run out, in 80 % of its periods.",
-    "memory-pressure": "when memory ran short (2 GB of the limit of 4 GB are in use and 2 GB are swapped out "
-    "and 400 pages per second are read from disk again).",
+    "memory-pressure": "when memory ran short (3.9 GB of the limit of 4 GB are in use, 2 GB are swapped out, "
+    "400 pages per second are read from disk again, tasks are waiting for memory 40 % of the time).",
     "gpu-throttled": "when GPU 1's clock fell from 1,980 to 1,200 MHz (heat, 91 °C).",
     "gpu-contention": "when other processes went from 0 to 60 % of GPU 1's time.",
     "gpu-memory-full": "when GPU 1's memory filled up (79.5 of 80.0 GiB, 30.0 GiB of it by others).",
@@ -261,13 +262,15 @@ def test_its_own_threads_are_not_the_others():
 
 
 def test_a_memory_limit():
-    full = {"cgroup.memory.working": 3.95e9}
+    full = {"cgroup.memory": 3.99e9, "cgroup.memory.working": 3.95e9}
     assert Run(lambda second: (CALM | full, 0.021)).to(30).causes == []
-    met = full | {"cgroup.memory.hits": 30.0}
-    run = Run(lambda second: (CALM | (met if second >= 20 else {}), 0.021 if second < 20 else 0.034))
-    assert run.until("memory-pressure", 25).sentence.endswith(
-        "(3.95 GB of the limit of 4 GB are in use and the limit is met 30 times per second)."
-    )
+    # A data set that is read through the cache: the limit is met all the time, and nobody waits.
+    cached = {"cgroup.memory": 3.99e9, "cgroup.memory.hits": 500.0, "pressure.memory": 3.0}
+    assert Run(lambda second: (CALM | cached, 0.021)).to(30).causes == []
+    for more in (full | {"cgroup.memory.hits": 30.0}, cached | {"pressure.memory": 60.0}):
+        run = Run(lambda at, more=more: (CALM | more, 0.034) if at >= 20 else (CALM, 0.021))
+        assert " ms at " in run.until("memory-pressure", 25).sentence
+        assert "when memory ran short (3.99 GB of the limit of 4 GB are in use" in run.found[0].sentence
 
 
 def test_tensorflows_own_pool():

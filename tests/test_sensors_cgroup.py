@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 from test_sensors_host import MIB, SLEEP, SPIN, linux, running, until
 
-from tfslowtop.sensors.cgroup import Cgroup, CgroupReading, Mount, levels, parse_membership, parse_mounts
+from tfslowtop.sensors.cgroup import (
+    Cgroup,
+    CgroupReading,
+    Mount,
+    levels,
+    parse_membership,
+    parse_mounts,
+    stalled,
+)
 from tfslowtop.sensors.gauges import Gauges
 from tfslowtop.sensors.host import HostSensor
 
@@ -104,11 +112,12 @@ def test_version_2_in_a_copy_of_its_files(tmp_path):
     (leaf / "memory.stat").write_text("anon 400\ninactive_file 250\nactive_file 50\n")
     (leaf / "memory.events").write_text("low 0\nhigh 4\nmax 3\noom 0\n")
     (leaf / "cgroup.type").write_text("domain\n")
-    (leaf / "cpu.pressure").write_text("some avg10=12.50 avg60=1.00 avg300=0.00 total=9\n")
+    (leaf / "cpu.pressure").write_text("some avg10=12.50 avg60=1.00 avg300=0.00 total=9000000\n")
     cgroup = Cgroup(9, proc)
     cgroup.look(0.0)
     assert cgroup.read() == CgroupReading(1.5, 40, 10, 2.5, 800, 700, 450, 7)
     assert cgroup.pressure == str(leaf)
+    assert stalled("cpu", cgroup.pressure, proc) == 9.0 and stalled("io", cgroup.pressure, proc) is None
 
 
 def test_where_groups_are():

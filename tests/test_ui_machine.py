@@ -24,7 +24,7 @@ from tfslowtop.analysis.session import Session
 from tfslowtop.analysis.view import Gpu
 from tfslowtop.sensors.nvml import NO_DRIVER, WENT_AWAY
 from tfslowtop.sensors.visible import told_to
-from tfslowtop.ui.gpus import shown_gpu
+from tfslowtop.ui.gpus import gpu_rows, shown_gpu
 from tfslowtop.ui.screens.machine import MachineScreen
 from tfslowtop.ui.screens.main import MainScreen
 from tfslowtop.ui.sheet import Row, spark, wrap, write
@@ -104,7 +104,7 @@ async def test_everything_can_be_read_at_every_size(size, tmp_path, monkeypatch)
         for words in ("69.0 / 80.0 GiB (86 %)", "this program 69.0 GiB", "others 30.0 GiB", "3.20 GiB in use",
                       "peak 5.00 GiB", "others 68 %", "1,200 of 1,980 MHz", "held down by heat", "91 °C",
                       "612 of 700 W", "NA of 700 W", "in 2.10 GB/s", "459 MB resident", "2 children 200 MB",
-                      "by other processes", "page faults/s", "of the last 10 s", "used up in 40 % of",
+                      "by other processes", "page faults/s", "disks 3 % of the time", "used up in 40 % of",
                       "3.50 GB of 4.00 GB", "2.00 MB/s read", "0.41 % of a core"):  # fmt: skip
             assert words in seen, (words, seen)
         await pilot.press("escape")
@@ -214,6 +214,17 @@ def test_allocator_gauges_take_one_series_and_no_more():
     session.feed(ALLOCATOR)
     assert list(session.gauge_names()) == ["tf.gpu.0.memory"]
     assert session.view(12 * SECOND, 10, 1.0).readings["tf.gpu.0.peak"] == 5.0 * GIB
+
+
+def test_the_pool_is_told_with_its_limit():
+    gauges = {"gpu.0.memory": 78.0 * GIB, "gpu.0.memory.total": 80.0 * GIB, "gpu.0.memory.own": 78.0 * GIB}
+    session = Session()
+    session.sense([Gauge(name, SECOND, value) for name, value in gauges.items()])
+    session.feed([*ALLOCATOR, Gauge("tf.gpu.0.limit", 11 * SECOND, 77.0 * GIB)])
+    session.know_gpus((Gpu("0", number=0, visible=True),), "")
+    rows = gpu_rows(session.view(12 * SECOND, 10, 1.0))
+    assert ("3.20 GiB in use of 77.0 GiB that it may take", "peak 5.00 GiB") in [row.parts for row in rows]
+    assert "tf.gpu.0.limit" not in session.gauge_names()
 
 
 def test_spark_and_wrap():

@@ -173,15 +173,16 @@ class Cgroup:
         )
 
 
-def pressure(name: str, directory: str | None, proc: Path) -> float | None:
-    """Percent of the last 10 s in which some task of the group, or of the machine, waited for `name`."""
-    return _avg10(slurp(f"{directory}/{name}.pressure" if directory else f"{proc}/pressure/{name}"))
+def stalled(name: str, directory: str | None, proc: Path) -> float | None:
+    """Seconds so far in which some task of the group, or of the machine, waited for `name` (PSI).
 
-
-def _avg10(data: bytes | None) -> float | None:
+    The kernel's own averages are over 10 s and more, and half of that goes by before they show anything.
+    """
+    data = slurp(f"{directory}/{name}.pressure" if directory else f"{proc}/pressure/{name}")
     for word in (data or b"").partition(b"\n")[0].split():
-        if word.startswith(b"avg10="):
-            return _number(word[6:])
+        if word.startswith(b"total="):
+            total = _number(word[6:])
+            return total / 1e6 if total is not None else None
     return None
 
 

@@ -22,7 +22,7 @@ gauge holds until the next of its name.
 | machine.steal | taken by other guests of the physical machine | % of a core |
 | machine.load | load average over a minute | |
 | machine.memory, machine.swap | memory still available, swap in use | bytes |
-| pressure.cpu, .memory, .io | some task of the cgroup (else the machine) waited, over 10 s | % of time |
+| pressure.cpu, .memory, .io | some task of the cgroup (else the machine) waited | % of time |
 | cgroup.cpu.quota | the tightest CPU quota | cores |
 | cgroup.cpu.throttled | enforcement periods in which the quota ran out | % of periods |
 | cgroup.cpu.waited | time lost to the quota, over all cores | s per s |

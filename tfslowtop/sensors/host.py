@@ -19,7 +19,7 @@ from typing import Protocol
 import psutil
 
 from tfslowtop.sensors import procfs, psutil_process
-from tfslowtop.sensors.cgroup import Cgroup, CgroupReading, pressure
+from tfslowtop.sensors.cgroup import Cgroup, CgroupReading, stalled
 from tfslowtop.sensors.pace import Paced
 from tfslowtop.sensors.procfs import LinuxProcess, ProcessReading, number_after, slurp
 from tfslowtop.sensors.psutil_process import PsutilProcess
@@ -54,7 +54,7 @@ class MachineReading:
 
 @dataclass(frozen=True, slots=True)
 class PressureReading:
-    """Percent of the last 10 s in which some task had to wait; of the target's cgroup or of the machine."""
+    """Percent of the last second in which some task had to wait; of the target's cgroup or of the machine."""
 
     scope: str = "machine"
     cpu: float | None = None
@@ -137,6 +137,7 @@ class HostSensor:
         self._children = ChildrenReading()
         self._machine = MachineReading()
         self._pressure = PressureReading()
+        self._stalled: tuple[float, str | None, tuple[float | None, ...]] = (0.0, None, (None,) * 3)
         self._each_second = Paced(1.0, 0.005)
         self._list_children = Paced(3.0, 0.001)
         self._all_threads = Paced(1.0, 0.002)
@@ -200,10 +201,21 @@ class HostSensor:
         if self._cgroup:
             self._cgroup.look(now)
         if self._proc is not None:
-            directory = self._cgroup.pressure if self._cgroup else None
-            cpu, memory, io = (pressure(name, directory, self._proc) for name in ("cpu", "memory", "io"))
-            self._pressure = PressureReading("cgroup" if directory else "machine", cpu, memory, io)
+            self._pressure = self._stalls(now, self._proc)
         self._each_second.done(now, time.thread_time() - begun)
+
+    def _stalls(self, now: float, proc: Path) -> PressureReading:
+        directory = self._cgroup.pressure if self._cgroup else None
+        totals = tuple(stalled(name, directory, proc) for name in ("cpu", "memory", "io"))
+        (then, where, earlier), self._stalled = self._stalled, (now, directory, totals)
+        scope = "cgroup" if directory else "machine"
+        if where != directory:
+            return PressureReading(scope)
+        shares = (
+            _percent(new - old, now - then) if new is not None and old is not None else None
+            for new, old in zip(totals, earlier, strict=True)
+        )
+        return PressureReading(scope, *shares)
 
     def _descendants(self) -> tuple[int, ...]:
         pids = procfs.children_of(self.pid, self._proc) if self._proc is not None else None

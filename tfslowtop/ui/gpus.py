@@ -197,10 +197,12 @@ def _heat(readings: Mapping[str, float], at: str) -> tuple[str, ...]:
 
 
 def _allocator(readings: Mapping[str, float], number: object, own: float | None = None) -> tuple[str, ...]:
-    used, peak = (readings.get(f"tf.gpu.{number}.{name}") for name in ("memory", "peak"))
+    used, peak, limit = (readings.get(f"tf.gpu.{number}.{name}") for name in ("memory", "peak", "limit"))
     if used is None:
         return (NA,)
-    taken = f" of {gibibytes(own)} taken" if own else ""
+    taken = (
+        f" of {gibibytes(limit)} that it may take" if limit else f" of {gibibytes(own)} taken" if own else ""
+    )
     return f"{gibibytes(used)} in use{taken}", f"peak {gibibytes(peak)}"
 
 

@@ -97,7 +97,7 @@ def _pressure(readings: Mapping[str, float]) -> Row:
     if all(value is None for value in found.values()):
         return Row("pressure", (f"{NA}: this kernel does not tell (PSI)",))
     cpu, memory, disk = map(_percent, found.values())
-    parts = (f"tasks waited for a CPU {cpu}", f"memory {memory}", f"disks {disk} of the last 10 s")
+    parts = (f"tasks waited for a CPU {cpu}", f"memory {memory}", f"disks {disk} of the time")
     return Row("pressure", parts, trouble=(found["memory"] or 0.0) >= PRESSURE)
 
 

@@ -33,7 +33,8 @@ DISK = 1e-4
 SWAPPED = 50e6
 #: How full a limit is when there is no room for one more batch.
 FULL = 0.97
-#: Percent of the last 10 s in which some task waited for memory.
+#: Percent of the time in which some task waited for memory. Cache that makes room for more of itself costs a
+#: few.
 PRESSURE = 20.0
 #: NVML's bits for clocks lowered by heat or by the hardware itself: thermal slowdown (0x20, 0x40), hardware
 #: slowdown (0x8) and power brake (0x80).
@@ -78,12 +79,13 @@ def _cpu_contention(now: Readings, usual: Usual) -> float | None:
 def _memory_pressure(now: Readings, usual: Usual) -> float | None:
     pressure, major = now.get("pressure.memory", 0.0), now.get("faults.major", 0.0)
     swapping = major >= MAJOR and now.get("swap", 0.0) >= SWAPPED
-    limit, used = now.get("cgroup.memory.limit", 0.0), now.get("cgroup.memory.working", 0.0)
-    # A full limit harms nobody until something more is wanted.
-    short = 0 < FULL * limit <= used and (
-        pressure >= PRESSURE or major >= MAJOR or now.get("cgroup.memory.hits", 0.0) > 1
-    )
-    return max(pressure / 100, DISK * major) if swapping or short else None
+    limit = now.get("cgroup.memory.limit", 0.0)
+    # Reading a data set fills a limit, too, and harms nobody: it counts when tasks wait for memory, or when
+    # there is nothing left that the kernel could drop and something more is wanted.
+    waiting = 0 < FULL * limit <= now.get("cgroup.memory", 0.0) and pressure >= PRESSURE
+    pushing = major >= MAJOR or now.get("cgroup.memory.hits", 0.0) > 1
+    short = 0 < FULL * limit <= now.get("cgroup.memory.working", 0.0) and pushing
+    return max(pressure / 100, DISK * major) if swapping or waiting or short else None
 
 
 def _gpu_throttled(now: Readings, usual: Usual) -> float | None:
@@ -146,7 +148,7 @@ HOST = (
             "swap",
             "faults.major",
             "pressure.memory",
-            "cgroup.memory.working",
+            "cgroup.memory",
             "cgroup.memory.limit",
             "cgroup.memory.hits",
         ),

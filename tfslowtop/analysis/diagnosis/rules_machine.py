@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .conditions import CAP, HEAT, pool_full
+from .conditions import CAP, FULL, HEAT, MAJOR, SWAPPED, pool_full
 from .facts import Facts
 from .finding import Finding
 from .make import LEAST_SHARE, finding, ms, size
@@ -101,18 +101,12 @@ def _contention(spell: Spell) -> tuple[str, str]:
 def _memory(spell: Spell) -> tuple[str, str]:
     now = spell.during
     limit, major = now.get("cgroup.memory.limit", 0.0), now.get("faults.major", 0.0)
-    parts = []
-    if limit:
-        parts.append(
-            f"{size(now.get('cgroup.memory.working', 0.0))} of the limit of {size(limit)} {{are}} in use"
-        )
-    if now.get("swap", 0.0) or not limit:
-        parts.append(f"{size(now.get('swap', 0.0))} {{are}} swapped out")
-    if major >= 1:
-        parts.append(f"{major:,.0f} pages per second {{are}} read from disk again")
-    elif now.get("cgroup.memory.hits", 0.0) >= 1:
-        parts.append(f"the limit {{is_}} met {now['cgroup.memory.hits']:,.0f} times per second")
-    state = " and ".join(parts)
+    used, swap, stalls = (now.get(name, 0.0) for name in ("cgroup.memory", "swap", "pressure.memory"))
+    parts = [f"{size(used)} of the limit of {size(limit)} {{are}} in use"] if used >= FULL * limit > 0 else []
+    parts += [f"{size(swap)} {{are}} swapped out"] if swap >= SWAPPED else []
+    parts += [f"{major:,.0f} pages per second {{are}} read from disk again"] if major >= MAJOR else []
+    parts += [f"tasks {{are}} waiting for memory {stalls:.0f} % of the time"] if stalls >= 1 else []
+    state = ", ".join(parts)
     return f"memory ran short ({state.format(**_NOW)})", state
 
 
