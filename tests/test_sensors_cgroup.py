@@ -26,14 +26,14 @@ from tfslowtop.sensors.host import HostSensor
 
 @contextmanager
 def group(controller: str, **settings: object) -> Iterator[Path]:
-    """A control group below our own, or a skip that says why there can be none."""
+    """A control group below our own, of version 2 if no controller is named; or a skip that says why not."""
     mounts = parse_mounts(Path("/proc/self/mountinfo").read_text())
     member = parse_membership(Path("/proc/self/cgroup").read_text())
-    places = [
-        levels(m, member[controller]) for m in mounts if controller in m.controllers and controller in member
-    ]
+    fitting = [m for m in mounts if (controller in m.controllers if controller else m.version == 2)]
+    places = [levels(mount, member[controller]) for mount in fitting if controller in member]
     if not places or not places[0]:
-        pytest.skip(f"no version 1 cgroup with the {controller} controller on this machine")
+        kind = f"version 1 cgroup with the {controller} controller" if controller else "version 2 cgroup"
+        pytest.skip(f"no {kind} on this machine")
     folder = Path(places[0][0]) / f"tfslowtop-test-{os.getpid()}"
     try:
         folder.mkdir()
@@ -89,6 +89,22 @@ def test_a_real_memory_limit():
         assert reading.cgroup.memory_limit == 64 * MIB
         assert reading.cgroup.memory_working and reading.cgroup.memory_working <= 64 * MIB
         assert reading.cgroup.limit_hits is not None
+
+
+@linux
+def test_a_real_group_of_version_2_has_pressure_of_its_own():
+    """Two that spin on one core: one of them always waits."""
+    core = min(os.sched_getaffinity(0))
+    with group("") as folder:
+        if not (folder / "cpu.pressure").exists():
+            pytest.skip("this kernel does not tell the pressure of a group (PSI)")
+        code = join(folder) + f"os.sched_setaffinity(0, {{{core}}})\n{SPIN}"
+        with running(code) as process, running(code):
+            sensor = HostSensor(process.pid)
+            reading = until(
+                sensor.read, lambda r: r.pressure.scope == "cgroup" and (r.pressure.cpu or 0) > 50
+            )
+            assert reading.pressure.cpu is not None and reading.pressure.cpu <= 105
 
 
 @linux
