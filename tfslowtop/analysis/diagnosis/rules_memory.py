@@ -43,8 +43,8 @@ def leaks(facts: Facts) -> list[Finding]:
     tensors = holder is not None and holder.what == "kept-tensor"
     what = "no list, dict or set that the program has a name for grows with it"
     if holder is not None:
-        things = "tensors or containers of tensors" if tensors else "entries"
-        what = f"{name}, a {kind}, has {holder.count:,} {things} more than at first"
+        things = "entries with tensors" if tensors else "entries"
+        what = f"{name}, a {kind}, has {holder.count:,} more {things} than at first"
     per = max(per, held)
     place = (holder.file, holder.line) if holder is not None and holder.file else (step.file, step.line)
     made = finding(
