@@ -12,13 +12,14 @@ import itertools
 import sys
 import time
 from collections import deque
+from collections.abc import Iterable
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .places import Places
 
 #: Nanoseconds after which a look ends, wherever it is.
-_BUDGET = 10_000_000
+_BUDGET = 5_000_000
 _DEEP = 5
 #: A longer container is measured and its newest entry looked at; a shorter one is looked through.
 _LONG = 32
@@ -29,6 +30,8 @@ _OPTIMIZED = 0x1
 #: Before Python 3.13 a function's variables are read into a dict that `locals()` shares: a function that uses
 #: one of these is left alone.
 _SHARED = frozenset({"locals", "vars", "dir", "eval", "exec", "f_locals"})
+#: Attributes that Python and TensorFlow give to objects of the user's classes.
+_NOT_THEIRS = ("__", "_self_", "_tf_", "_tracker")
 _TENSORS = ("EagerTensor", "ResourceVariable")
 _PLAIN = (str, bytes, bytearray, int, float, complex)
 _CACHE = type(functools.lru_cache(lambda: None))
@@ -54,21 +57,18 @@ class Look:
         self._end = start + _BUDGET
         self._met: set[int] = set()
         self.found: list[Kept] = []
-        self.files: set[str] = set()
-        """Of the user's own modules."""
 
-    def around(self, frame: FrameType | None) -> None:
-        """All names of the user's frames from here outwards, then of the user's modules."""
+    def around(self, frame: FrameType | None, modules: Iterable[str] = ()) -> None:
+        """All names of the user's frames from here outwards, then of these modules."""
         while frame is not None:
             if not self._places.is_library(frame.f_code.co_filename):
                 if frame.f_code.co_flags & _OPTIMIZED:
                     self._names(variables(frame))
                 self._module(frame.f_globals)
             frame = frame.f_back
-        for module in list(sys.modules.values()):
-            file = vars(module).get("__file__") if type(module) is ModuleType else None
-            if type(file) is str and not self._places.is_library(file):
-                self.files.add(file)
+        for name in modules:
+            module = sys.modules.get(name)
+            if type(module) is ModuleType:
                 self._module(vars(module))
 
     def _module(self, names: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ class Look:
         elif self._own(value if issubclass(kind, type) else kind):
             inside = type.__getattribute__(value, "__dict__") if issubclass(kind, type) else attributes(value)
             for key, part in list(inside.items()):
-                if type(key) is str and not key.startswith("__"):
+                if type(key) is str and not key.startswith(_NOT_THEIRS):
                     self._visit(part, f"{name}.{key}", depth + 1)
 
     def _container(self, value: Any, kind: type, name: str, depth: int) -> None:
@@ -148,6 +148,16 @@ class Look:
         module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
         file = vars(module).get("__file__") if type(module) is ModuleType else None
         return type(file) is str and not self._places.is_library(file)
+
+
+def own_modules(places: Places) -> dict[str, str]:
+    """The user's modules that are imported by now, and their files. Takes milliseconds; for any thread."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        file = vars(module).get("__file__") if type(module) is ModuleType else None
+        if type(file) is str and not places.is_library(file):
+            found[name] = file
+    return found
 
 
 def variables(frame: FrameType) -> dict[str, Any]:

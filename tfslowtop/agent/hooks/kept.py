@@ -4,18 +4,19 @@ No list of all objects is ever asked for: it has some that are just being made o
 crashed programs. Here everything is reached by names of the program's own, so it is whole and alive. The look
 is taken by the main thread itself, inside a call that a hook has wrapped anyway; every reference is gone when
 that call goes on. No code of the program's runs: sizes and attributes are read by the built-in types' own
-methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 10 ms.
+methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 5 ms.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from types import FrameType, ModuleType
 
 from ..grows import grows, last_name
 from ..kit import Kit
-from ..names import Kept, Look
+from ..names import Kept, Look, own_modules
 from .hook import Hook
 
 #: Turns of some loop before the first look: what is built before belongs to the program.
@@ -38,7 +39,8 @@ class KeptHook(Hook):
         self._next = self._rss = self._spent = 0
         self._first: dict[tuple[str, int], int] = {}
         self._seen: list[Kept] | None = None
-        self._files: set[str] = set()
+        self._modules: dict[str, str] = {}
+        self._imported = 0
         self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
     def place(self, module: ModuleType) -> None:
@@ -58,6 +60,9 @@ class KeptHook(Hook):
         rss = self._resident()
         if rss >= self._rss + _GROWTH:
             self._rss = rss
+            if len(sys.modules) != self._imported:
+                self._imported = len(sys.modules)
+                self._modules = own_modules(self.kit.places)
             tracker.errand = self._look
 
     def remove(self) -> None:
@@ -75,11 +80,10 @@ class KeptHook(Hook):
         """On the main thread, in a hooked call; `frame` is who made it."""
         start = time.perf_counter_ns()
         look = Look(self.kit.places, start)
-        look.around(frame)
+        look.around(frame, self._modules)
         took = time.perf_counter_ns() - start
         self._spent += took
         self._next = start + max(_PAUSE, int(took / _SHARE))
-        self._files |= look.files
         self._seen = look.found
 
     def _judge(self, seen: list[Kept]) -> None:
@@ -93,7 +97,7 @@ class KeptHook(Hook):
         self._first = {key: length for key, length in self._first.items() if key in present}
         grown.sort(key=lambda pair: -pair[0].bytes * pair[1])
         loops = [loop for loop in self.kit.tracker.loops if loop.count >= _TURNS]
-        files = [*dict.fromkeys(loop.file for loop in loops), *sorted(self._files)]
+        files = [*dict.fromkeys(loop.file for loop in loops), *self._modules.values()]
         for kept, more in grown[:_TOLD]:
             what = "kept-tensor" if kept.tensor else "kept-object"
             place = kept.place or grows(files, kept.name, {(loop.file, loop.line) for loop in loops})
