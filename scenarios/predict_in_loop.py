@@ -19,11 +19,11 @@ SCENARIO = Scenario(
         "It is paid again at every call and does not grow."
     ),
     params=(
-        Param("rows", 2, "rows to answer per iteration", minimum=1, gpu=64),
+        Param("rows", 1, "rows to answer per iteration, one call each", minimum=1, gpu=64),
         Param("units", 64, "units in the hidden layer", minimum=1, gpu=4096),
     ),
     fixes=(
-        Fix("whole_batch", "give all the rows to one call instead of one call per row", half=True),
+        Fix("whole_batch", "give all rows to one call (with more rows than one)", half=True),
         Fix("on_batch", "call predict_on_batch instead of predict"),
         Fix("call_model", "call the model itself, eagerly: model(x)"),
         Fix("graph_call", "call a tf.function made of the model once"),

@@ -24,7 +24,7 @@ SCENARIO = Scenario(
     fixes=(
         Fix("stateless", "tf.random.stateless_normal with a seed made of the step's number"),
         Fix("generator", "one tf.random.Generator.from_seed, made before the loop"),
-        Fix("seed_again", "call set_seed in each iteration, which empties the cache", half=True),
+        Fix("seed_again", "call set_seed in each iteration: it empties the cache, at a price", half=True),
     ),
     cure=("stateless",),
 )
