@@ -1,8 +1,12 @@
 """Does the screen disturb the kernel, and the kernel the screen? Child process against thread.
 
-For each kernel: the same kernel without any screen (twice: the second is the off-against-off control), under
-the app in a child process, and under the app in a thread of its own process. Order shuffled, several rounds,
-ratios of one round's runs, their median. The screen is a real one: the app in a pseudo-terminal of 120x40.
+Distortion: the app shows a kernel that runs in a child, in a pseudo-terminal of 120x40. In shuffled blocks the
+app is stopped (SIGSTOP) and goes on: the same process, the same memory, with and without a screen. The ratio
+is that of all iterations of the blocks with the screen to those without; the control is the same ratio between
+two halves of the blocks without. A kernel in the app's own process (--in-process) cannot be told apart like
+that: it is measured against the blocks without a screen of the child.
+
+Stalls: in runs of their own the app ticks every 10 ms and writes down the gaps.
 
     python benchmarks/bench_screen.py [rounds] [seconds] [kernel ...]
 """
@@ -12,9 +16,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,79 +30,102 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests")]
 
 from terminal import Terminal  # noqa: E402
 
-from tfslowtop.agent.events import Ended, Phase, Samples  # noqa: E402
-from tfslowtop.sources.child import ChildSource  # noqa: E402
+KERNELS = ("numpy_1ms", "eager_ops", "function_1ms", "retrace", "both_cores")
 
-KERNELS = ("eager_ops", "function_1ms", "retrace", "both_cores")
-WAYS = ("none", "none again", "child", "in-process")
+#: Seconds with and without the screen in turn, and what is left out after each turn: the app catches up.
+BLOCK, SETTLE = 1.5, 0.3
 
-
-def without(path: Path, seconds: float) -> dict:
-    """The kernel alone: its samples are taken from the socket and nothing is done with them."""
-    source = ChildSource(path)
-    source.start()
-    walls: list[np.ndarray] = []
-    since = None
-    while True:
-        for event in source.events(0.05):
-            if isinstance(event, Phase) and event.name == "running":
-                since = time.monotonic()
-            elif isinstance(event, Samples):
-                walls.append(np.frombuffer(event.packed, "<i8").reshape(-1, 3)[:, 1] / 1e9)
-            elif isinstance(event, Ended):
-                source.close()
-                return {"walls": np.concatenate(walls)[-8192:].tolist()}
-        if since is not None and time.monotonic() - since > seconds:
-            source.stop()
+Spans = list[tuple[bool, float, float]]
 
 
-def under_the_app(path: Path, how: str, seconds: float) -> dict:
+def under_the_app(
+    path: Path,
+    how: str,
+    seconds: float,
+    *,
+    ticks: bool = False,
+    meanwhile: Callable[[Terminal], Spans] | None = None,
+) -> tuple[dict, np.ndarray, Spans]:
+    """Its own figures, the samples (start, wall, CPU; ns), and what `meanwhile` did."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "result.json"
         command = [sys.executable, str(HERE / "screen_app.py"), str(path), how, str(seconds), str(out)]
-        terminal = Terminal(command, env={"PYTHONPATH": str(HERE.parent)})
+        terminal = Terminal([*command, "ticks"] if ticks else command, env={"PYTHONPATH": str(HERE.parent)})
+        spans: Spans = []
         while terminal.process.poll() is None:
             terminal.read(0.2)
+            if meanwhile is not None and not spans and out.with_suffix(".running").exists():
+                spans = meanwhile(terminal)
         if not out.exists():
             raise SystemExit(f"the app ended without a result:\n{terminal.text}")
-        result = json.loads(out.read_text())
+        result = json.loads(out.read_text()), np.load(out.with_suffix(".npy")), spans
         terminal.close()
         return result
 
 
-def measure(kernel: str, seconds: float) -> dict[str, dict]:
-    path = HERE / "kernels" / f"{kernel}.py"
-    results = {}
-    for way in random.sample(WAYS, len(WAYS)):
-        if way.startswith("none"):
-            results[way] = without(path, seconds)
-        else:
-            results[way] = under_the_app(path, way, seconds)
-    return results
+def on_and_off(terminal: Terminal, seconds: float) -> Spans:
+    """Stops the app and lets it go on, in pairs of shuffled order: (on, from, to)."""
+    spans: Spans = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end and terminal.process.poll() is None:
+        for on in random.sample((True, False), 2):
+            terminal.process.send_signal(signal.SIGCONT if on else signal.SIGSTOP)
+            begin = time.perf_counter()
+            while time.perf_counter() < begin + BLOCK:
+                terminal.read(0.1)
+            spans.append((on, begin + SETTLE, begin + BLOCK))
+    terminal.process.send_signal(signal.SIGCONT)
+    return spans
+
+
+def blocks(samples: np.ndarray, spans: Spans, on: bool) -> list[np.ndarray]:
+    """The wall times of the iterations that lie within each block."""
+    start, end = samples[:, 0] / 1e9, (samples[:, 0] + samples[:, 1]) / 1e9
+    wall = samples[:, 1] / 1e9
+    return [wall[(start >= a) & (end <= b)] for was_on, a, b in spans if was_on is on]
+
+
+def ratios(mine: list[np.ndarray], base: list[np.ndarray]) -> list[float]:
+    """Of the medians and of the 99th percentiles, each block with its neighbour's weight alike."""
+    a, b = np.concatenate(mine), np.concatenate(base)
+    return [float(np.quantile(a, q) / np.quantile(b, q)) for q in (0.5, 0.99)]
+
+
+def measure(path: Path, seconds: float) -> dict[str, list[float]]:
+    """One round: name of a row → its ratios, and for rows with a screen its gaps and CPU."""
+    spent, samples, spans = under_the_app(
+        path, "child", 2 * seconds, meanwhile=lambda terminal: on_and_off(terminal, 2 * seconds - 1)
+    )
+    with_screen, without = blocks(samples, spans, True), blocks(samples, spans, False)
+    halves = random.sample(without, len(without))
+    thread, in_thread, _ = under_the_app(path, "in-process", seconds)
+    rows = {
+        "control": ratios(halves[::2], halves[1::2]),
+        "child": ratios(with_screen, without),
+        "in-process": ratios([in_thread[:, 1] / 1e9], without),
+    }
+    for how in ("child", "in-process"):
+        ticking, _, _ = under_the_app(path, how, seconds, ticks=True)
+        rows[how] += [*ticking["gaps"]["starting"][1:], *ticking["gaps"]["running"][1:]]
+        rows[how].append(100 * ticking["cpu"])
+    return rows
 
 
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 8.0
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 12.0
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {rounds} rounds of {seconds:g} s")
-    print("latency against the kernel alone; gaps of the screen's 10 ms ticks (p99, longest; ms)")
-    print(f"{'kernel':13} {'way':11} {'median':>7} {'p99':>7} {'importing':>15} {'running':>15} {'CPU':>8}")
+    print("latency against the kernel without a screen; gaps of the screen's 10 ms ticks (p99, longest; ms)")
+    print(
+        f"{'kernel':13} {'way':11} {'median':>7} {'p99':>7} {'importing':>15} {'running':>15}   CPU with ticks"
+    )
     for kernel in sys.argv[3:] or KERNELS:
-        all_rounds = [measure(kernel, seconds) for _ in range(rounds)]
-        for way in WAYS[1:]:
-            ratios = []
-            for results in all_rounds:
-                base, mine = (np.array(results[w]["walls"]) for w in ("none", way))
-                ratios.append(
-                    [np.median(mine) / np.median(base), np.quantile(mine, 0.99) / np.quantile(base, 0.99)]
-                )
-            median, p99 = np.median(ratios, axis=0)
-            line = f"{kernel:13} {way:11} {median:7.2f} {p99:7.2f}"
-            if "gaps" in all_rounds[0][way]:
-                for phase in ("starting", "running"):
-                    gaps = np.median([r[way]["gaps"][phase][1:] for r in all_rounds], axis=0)
-                    line += f"   {gaps[0]:6.0f} {gaps[1]:6.0f}"
-                line += f"  {100 * np.median([r[way]['cpu'] for r in all_rounds]):6.0f} %"
+        all_rounds = [measure(HERE / "kernels" / f"{kernel}.py", seconds) for _ in range(rounds)]
+        for way in all_rounds[0]:
+            row = np.median([r[way] for r in all_rounds], axis=0)
+            line = f"{kernel:13} {way:11} {row[0]:7.2f} {row[1]:7.2f}"
+            if len(row) > 2:
+                line += "   {:6.0f} {:6.0f}   {:6.0f} {:6.0f}   {:6.0f} %".format(*row[2:])
             print(line, flush=True)
 
 

@@ -71,6 +71,22 @@ def test_the_app_survives_what_happens_to_its_child(open_app, scenario_file):
     terminal.read(0.2)
 
 
+def test_the_app_may_be_stopped_and_goes_on(open_app, scenario_file):
+    terminal = open_app(str(scenario_file(SLEEPER)), width=80, height=24)
+    terminal.wait_for(r"running · ")
+    for _ in range(3):
+        os.kill(terminal.process.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        time.sleep(0.1)
+    terminal.press("?")
+    terminal.wait_for("Keys and how", 20)
+    terminal.press("\x1b")
+    terminal.wait_for(r"running · ")
+    terminal.press("q")
+    assert terminal.finish(10) == 0
+
+
 def test_a_broken_scenario_shows_its_traceback_and_can_be_mended(open_app, scenario_file):
     path = scenario_file(
         "import time\ndef setup(p): pass\n"

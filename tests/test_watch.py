@@ -72,7 +72,12 @@ class Scripted:
     def start(self) -> None: ...
     def close(self) -> None: ...
 
+    def rest(self, seconds: float) -> bool:
+        return True
+
     def events(self, timeout: float) -> Sequence[Event]:
+        if not timeout:
+            return []
         if len(self.batches) > 1 or self.go_on.wait(timeout):
             return self.batches.pop(0)
         return []

@@ -153,13 +153,15 @@ class Script:
     def start(self) -> None:
         pass
 
+    def rest(self, seconds: float) -> bool:
+        time.sleep(min(seconds, 0.02))
+        return False
+
     def events(self, timeout: float) -> Sequence[Event]:
         with self._lock:
             taken, self._events = list(self._events), deque()
             if taken:
                 self.now = self._written
-        if not taken:
-            time.sleep(min(timeout, 0.02))
         return taken
 
     def send(self, command: Command) -> None:

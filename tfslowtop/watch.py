@@ -19,6 +19,13 @@ from .sources.source import Source
 REFRESH = 0.5
 _AWAITED = (Toggled, Block, Phase, Step, Failed, Ended)
 
+#: Seconds between two looks at what has come. To be woken by each of twenty batches a second disturbs the
+#: watched program: benchmarks/bench_screen.py has the p99 of a kernel of a millisecond.
+LOOK = 0.25
+
+#: Seconds after a command in which its answer is waited for.
+ANSWER = 1.0
+
 
 @dataclass(slots=True)
 class Lens:
@@ -58,6 +65,7 @@ class Run:
         self._on_view = on_view
         self._gauges: deque[Sequence[Gauge]] = deque(maxlen=1000)
         self._leaving = threading.Event()
+        self._answer_by = 0.0
 
     def stop(self) -> None:
         """Asks the target to end; `pump` returns when it has."""
@@ -80,7 +88,7 @@ class Run:
             self._watch_machine()
             due, waiting = 0.0, list[Event]()
             while self.session.ended is None and not self._leaving.is_set():
-                new = self.source.events(timeout=0.05)
+                new = self._new()
                 waiting += new
                 now = time.monotonic()
                 if now >= due or any(isinstance(event, _AWAITED) for event in new):
@@ -94,6 +102,15 @@ class Run:
             if self.sampler is not None:
                 self.sampler.stop(timeout=0.2)
             self.source.close()
+
+    def _new(self) -> list[Event]:
+        """What has come, after a pause; the pause is short while somebody waits for an answer."""
+        if time.monotonic() >= self._answer_by and self.source.rest(LOOK):
+            self._answer_by = time.monotonic() + ANSWER
+        new = list(self.source.events(0.05 if time.monotonic() < self._answer_by else 0.0))
+        while more := self.source.events(0.0):
+            new += more
+        return new
 
     def show(self) -> None:
         lens = self._lens

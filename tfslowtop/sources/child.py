@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import select
 import selectors
 import signal
 import socket
@@ -109,6 +110,9 @@ class ChildSource:
         self._selector.register(self._listener.socket, selectors.EVENT_READ)
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._selector.register(self._wake_read, selectors.EVENT_READ)
+
+    def rest(self, seconds: float) -> bool:
+        return bool(select.select([self._wake_read], [], [], seconds)[0])
 
     def events(self, timeout: float) -> Sequence[Event]:
         if self._ended or self._process is None:

@@ -60,6 +60,7 @@ class InProcessSource:
         )
         self._kernel = Kernel(self._agent, path.resolve(), dict(params or {}), fixes)
         self._thread = threading.Thread(target=self._run, name="tfslowtop-kernel", daemon=True)
+        self._sent = threading.Event()
         self._code = 0
         self._asked = self._ended = False
 
@@ -75,7 +76,11 @@ class InProcessSource:
         self._code = self._kernel.run()
         self._agent.close()
 
+    def rest(self, seconds: float) -> bool:
+        return self._sent.wait(seconds)
+
     def events(self, timeout: float) -> Sequence[Event]:
+        self._sent.clear()
         if self._ended:
             return []
         waiting = self._channel.events
@@ -94,6 +99,7 @@ class InProcessSource:
 
     def send(self, command: Command) -> None:
         self._channel.commands.put(command)
+        self._sent.set()
 
     def stop(self) -> None:
         self._asked = True

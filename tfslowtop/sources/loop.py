@@ -6,6 +6,7 @@ One thread waits in `events`; the others leave what they want done in a queue an
 from __future__ import annotations
 
 import queue
+import select
 import selectors
 import signal
 import socket
@@ -36,6 +37,9 @@ class Loop:
         self._press_at = 0.0
         self._ended = False
         self._closed = False
+
+    def rest(self, seconds: float) -> bool:
+        return bool(select.select([self._wake_read], [], [], seconds)[0])
 
     def events(self, timeout: float) -> Sequence[Event]:
         if self._ended or self._closed:

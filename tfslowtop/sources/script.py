@@ -120,6 +120,9 @@ class ScriptSource:
             command, self.argv, session, output_file=self._output_file, stdin=self._stdin, size=self._size
         )
 
+    def rest(self, seconds: float) -> bool:
+        return self._run is None or bool(self._first) or self._run.rest(seconds)
+
     def events(self, timeout: float) -> Sequence[Event]:
         if self._run is None:
             return []

@@ -22,6 +22,9 @@ class Source(Protocol):
     def start(self) -> None:
         """Returns at once; `SourceError` if it cannot even begin."""
 
+    def rest(self, seconds: float) -> bool:
+        """Sleeps through whatever comes; True at once when something is to be sent."""
+
     def events(self, timeout: float) -> Sequence[Event]:
         """What came since the last call; waits up to `timeout` seconds for something to come.
 

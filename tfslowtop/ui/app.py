@@ -26,6 +26,7 @@ from .messages import Broken, Updated
 from .screens.live import LiveScreen
 from .screens.main import MainScreen
 from .state import state
+from .stopped import mind_being_stopped
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
 from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
@@ -105,6 +106,7 @@ class TfslowtopApp(Windows):
     def on_mount(self) -> None:
         self.push_screen(self._main)
         self.set_interval(1.0, self._every_second)
+        mind_being_stopped(self)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
