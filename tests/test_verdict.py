@@ -9,7 +9,7 @@ import pytest
 
 from tfslowtop.analysis.effect import Effect, Ratio, ab
 from tfslowtop.analysis.trend import Trend
-from tfslowtop.analysis.verdict import Verdict, calm, certain, fits, judge
+from tfslowtop.analysis.verdict import Verdict, calm, certain, fits, judge, pauses
 
 FLAT = Trend("flat", 0.0, -1e-6, 1e-6, 0.01, 1000, "", 1000.0, 1.0)
 RISING = replace(FLAT, direction="rising", slope=1e-5, low=8e-6, high=1.2e-5, climb=3.2)
@@ -46,6 +46,14 @@ def test_what_rises_or_leaks_is_confirmed_and_named() -> None:
     assert both.found == ("grows", "leaks", "pauses", "stale") and both.outcome == "confirmed"
     # A few bytes are not worth a word.
     assert judge(FLAT, replace(LEAK, slope=300.0, low=200.0), effect(1.0, 0.9, 1.1)).found == ()
+
+
+def test_one_long_iteration_is_an_event_and_not_a_pause() -> None:
+    wall = np.full(200, 0.01)
+    wall[5] = 0.5
+    assert pauses(wall) == 0.0
+    wall[20::20] = 0.2
+    assert pauses(wall) > 0.3
 
 
 @pytest.mark.parametrize(

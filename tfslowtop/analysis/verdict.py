@@ -36,8 +36,10 @@ NOT_MINDED = (0.8, 1.25)
 CALM = 0.3
 #: A pause is an iteration that takes this many times the median ...
 PAUSE = 8.0
-#: ... and pauses matter when they take this share of all the time.
+#: ... and pauses matter when they take this share of all the time, and come again and again: right after
+#: TensorFlow's import one collection of a third of a second is due, whatever the program does.
 PAUSE_SHARE = 0.10
+LEAST_PAUSES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ def pauses(wall: Floats) -> float:
         return 0.0
     median = float(np.median(wall))
     long = wall[wall > PAUSE * median]
+    if len(long) < LEAST_PAUSES:
+        return 0.0
     return float((long - median).sum() / max(wall.sum(), 1e-12))
 
 

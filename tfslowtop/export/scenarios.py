@@ -22,9 +22,9 @@ from ..watch import Lens, Run
 BLOCK_SECONDS = 0.3
 #: Without a person who watches, a block is as short as so many iterations allow: more pairs, surer sooner.
 BLOCK_ITERATIONS, SHORTEST, LONGEST = 10, 0.1, 0.4
-#: A measurement that may end early lasts at least so many seconds, alone (longer when memory grows: it may be
-#: filling up) and compared, ...
-LEAST_ALONE, LEAST_LEAKING, LEAST_COMPARED = 4.0, 7.0, 2.0
+#: A measurement that may end early lasts at least so many seconds: alone (longer when something is found, for
+#: memory may be just filling up) and compared, ...
+LEAST_ALONE, LEAST_FOUND, LEAST_COMPARED = 4.0, 7.0, 2.0
 #: ... and the words must have stood for so many.
 STANDING = 1.2
 #: What is inconclusive is compared so many times as long.
@@ -131,7 +131,7 @@ class Headless:
         standing = self._standing((verdict.found, bool(plain)))
         if "grows" in verdict.found:
             return elapsed >= CLIMB
-        least = LEAST_LEAKING if "leaks" in verdict.found else LEAST_ALONE
+        least = LEAST_FOUND if verdict.found else LEAST_ALONE
         return elapsed >= self._seconds or bool(plain and standing and elapsed >= least)
 
     def _enough_compared(self, view: View, elapsed: float) -> bool:
