@@ -63,6 +63,12 @@ model.fit(np.zeros([32, 4]), np.zeros([32, 1]), batch_size=8, verbose=0, callbac
 def double(a):
     return np.float32(a * 2)
 
+def triple(a):
+    return np.float32(a * 3)
+
+def half(a):
+    return a / 2
+
 @tf.function
 def twice(x):
     return tf.numpy_function(double, [x], tf.float32)
@@ -74,6 +80,7 @@ for i in range(5):
     big = tf.constant(np.zeros([100, 1000], "float32"))  # copy
     s = tf.reduce_sum(big).numpy()  # sync
     t = twice(tf.constant(1.0))
+    t = tf.numpy_function(triple, [t], tf.float32) + tf.py_function(half, [t], tf.float32)
 
 for x in tf.data.Dataset.range(6):  # dataset
     pass
@@ -247,7 +254,7 @@ def test_streams_have_kind_name_and_the_users_line(seen):
     streams = {(s["kind"], s["name"]): s for s in seen["activity.py"]["streams"]}
     assert streams["session-run", "Session.run"]["count"] == 4
     assert streams["session-run", "Session.run"]["line"] == line_of("op")
-    assert streams["python-op", "double"]["count"] == 5
+    assert [streams["python-op", name]["count"] for name in ("double", "triple", "half")] == [5, 5, 5]
     assert streams["data-wait", "next element"]["count"] == 6
     assert ("library-function", "one_step_on_iterator") in streams or any(
         k == "library-function" for k, _ in streams

@@ -40,7 +40,7 @@ class Fit:
     def __init__(self, loop: Loop, outer: Turn | None) -> None:
         self.loop, self.outer = loop, outer
         self.turn: Turn | None = None
-        self.batches = 0
+        self.ended = False
 
 
 class KerasHook(Hook):
@@ -114,6 +114,8 @@ class KerasHook(Hook):
 
     def _close(self, fit: Fit | None) -> None:
         if fit is not None and fit.turn is not None:
+            if not fit.ended:
+                fit.turn.bits = fit.turn.below = 0  # a batch that found no data any more
             fit.turn.close()
             fit.turn = None
 
@@ -160,7 +162,7 @@ class KerasHook(Hook):
             fit.turn = Turn(fit.loop, now, fit.outer)
         else:
             fit.turn.again(now)
-        turn = fit.turn
+        turn, fit.ended = fit.turn, False
         turn.bits = _TRAINS
         # What the user's own train_step does eagerly belongs to this batch.
         if frame is not None and (frame.f_trace is None or frame.f_trace.__class__ is Visit):
@@ -169,6 +171,7 @@ class KerasHook(Hook):
     def _batch_ended(self, owner: Any, frame: FrameType | None) -> None:
         if self._fits and self._fits[-1].turn is not None:
             self._fits[-1].turn.end = time.perf_counter_ns()
+            self._fits[-1].ended = True
 
     def _epoch_ends(self, owner: Any, frame: FrameType | None) -> None:
         if self._fits:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..kit import Kit
-from ..loops import Loop
+from ..loops import CALL, Loop
 from ..patch import unseen
 from ..places import code_of
 from .hook import Hook, find
+from .updates import eager
 
 #: The module in which a dataset traces the functions that it is given.
 _PIPELINE = ("structured_function.py",)
@@ -31,6 +32,8 @@ class PythonOpHook(Hook):
     def place(self, module: ModuleType) -> None:
         self.patch(find(module, "FuncRegistry"), "__call__", self._calling)
         self.patch(find(module, "FuncRegistry"), "insert", self._inserting)
+        # Outside of any graph, numpy_function calls the user's function without the registry.
+        self.patch(module, "py_func_common", self.kit.timed(self._called, CALL, when=eager))
 
     def _inserting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def insert(registry: Any, function: Any) -> Any:
@@ -66,9 +69,14 @@ class PythonOpHook(Hook):
 
         return __call__
 
+    def _called(self, frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
+        return self._stream_of(args[0], "")
+
     def _stream(self, registry: Any, token: Any) -> Loop:
         function = registry.get(token)
-        function = getattr(function, "_func", function)  # an eager py_function wraps the user's
+        return self._stream_of(getattr(function, "_func", function), token)  # py_function wraps the user's
+
+    def _stream_of(self, function: Any, token: Any) -> Loop:
         code = self._users(code_of(function), function)
         key = id(code) if code is not None else str(token)
         loop = self._known.get(key)
