@@ -181,6 +181,18 @@ def test_commands_reach_the_program():
     assert received == [SetFixes(("a", "b"))]
 
 
+def test_the_sender_rests_when_asked_and_goes_on_where_it_was():
+    channel = MemoryChannel()
+    agent = Agent(channel, period=60)
+    ring = agent.stream("kernel", "kernel", "f.py", 3)
+    for n in range(3):
+        ring.put(n, 1, 1)
+        agent.start()
+        assert agent.rest() and not agent.rest()
+    agent.close()
+    assert [r[0] for e in drain(channel) if isinstance(e, Samples) for r in unpack(e.packed)] == [0, 1, 2]
+
+
 def test_the_agents_own_errors_are_swallowed_and_told():
     channel = MemoryChannel()
 

@@ -76,6 +76,7 @@ class Attachment:
         self._watch = Watch()
         self._places: dict[str, list[Hook]] = {}
         self._hooks = [hook(self.kit) for hook in HOOKS]
+        self._ticks = [hook.tick for hook in self._hooks if type(hook).tick is not Hook.tick]
         self._traces = TraceHook(self.agent.emit, self.kit)
         self._retry: list[Callable[[], bool]] = []
         self._removed = self._introduced = False
@@ -181,8 +182,11 @@ class Attachment:
         if not self._introduced:
             self._introduce(now)
         self.kit.gauge("cpu seconds", now, time.process_time_ns() / 1e9)
-        for hook in self._hooks:
-            self._guard(lambda hook=hook: hook.tick(now))  # type: ignore[misc]
+        for tick in self._ticks:
+            try:
+                tick(now)
+            except Exception as error:
+                self.kit.oops(error)
         if now >= self._choose_at:
             self._choose_at = now + _CHOOSE_EVERY
             self._announce()

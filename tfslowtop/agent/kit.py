@@ -12,7 +12,7 @@ from typing import Any
 from .agent import Agent
 from .events import Gauge, Note
 from .loops import UPDATE, Loop, Turn
-from .patch import unseen
+from .patch import Wrap, unseen
 from .places import Places
 from .tallies import Tallies
 from .track import Tracker
@@ -43,8 +43,8 @@ class Kit:
         """The code that a concrete function was traced from, and the id of its cache."""
         self.graphs: weakref.WeakSet[Any] = weakref.WeakSet()
         """Graphs that a Session has run."""
-        self.creating: set[str] = set()
-        """What is being created right now: what is created on the way is part of it."""
+        self.busy: set[str] = set()
+        """What is being created, loaded, saved right now."""
         self.does: dict[int, int] = {}
         """What a traced function does, by the id of its cache: functions of the same code may do different
         things."""
@@ -103,12 +103,14 @@ class Kit:
         *,
         ends: tuple[str, ...] = (),
         when: Callable[[], bool] | None = None,
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        first: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
+    ) -> Wrap:
         """A wrapper that times a call into the stream that `of` names, and counts it for the loop around it.
 
         `ends` are the names of exceptions that say that there is no more: such a call is no turn of a loop.
         While a function is traced, the call is only noted as something that this function does. `when` says
-        whether a call counts at all: in a TensorFlow 1 graph, a call builds and does not do.
+        whether a call counts at all: in a TensorFlow 1 graph, a call builds and does not do. `first` looks at
+        the arguments of every call.
         """
         traced, mark = self.traced_bits, bits & UPDATE
         quiet, clock, getframe, enter, oops = (
@@ -138,6 +140,8 @@ class Kit:
             def wrapper(*args: Any, **kwds: Any) -> Any:
                 turn = None
                 try:
+                    if first is not None:
+                        first(args, kwds)
                     if quiet[0]:
                         traced[-1] |= mark
                         return original(*args, **kwds)
@@ -156,6 +160,36 @@ class Kit:
                     raise
                 if loop is not None:
                     done(turn, loop, start)
+                return result
+
+            return wrapper
+
+        return wrap
+
+    def noted(self, what: str, tell: Callable[[FrameType | None, tuple[Any, ...], int], None]) -> Wrap:
+        """A wrapper that tells of every call: by whom it was made, with what, how long it took.
+
+        What is called on the way to another call of its kind is part of that one.
+        """
+        busy, clock, getframe, oops = self.busy, time.perf_counter_ns, sys._getframe, self.oops
+
+        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+            def wrapper(*args: Any, **kwds: Any) -> Any:
+                outermost, start = what not in busy, clock()
+                busy.add(what)
+                try:
+                    result = original(*args, **kwds)
+                except BaseException as error:
+                    unseen(error)
+                    raise
+                finally:
+                    if outermost:
+                        busy.discard(what)
+                if outermost:
+                    try:
+                        tell(getframe().f_back, args, clock() - start)
+                    except Exception as error:
+                        oops(error)
                 return result
 
             return wrapper

@@ -9,10 +9,27 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+#: The code flags of functions with *args or **kwds.
+_STARRED = 0x4 | 0x8
+#: What a function with a prefix does; the texts stand for the things themselves.
+_PREFIXED = """
+def _({0}):
+    _first = "first"
+    _then = "then"
+    _first()
+    try:
+        return _then({0})
+    except BaseException as _error:
+        _unseen = "unseen"
+        _unseen(_error)
+        raise
+"""
 
 
 class NoPlace(Exception):  # noqa: N818  it is an answer, not a failure
@@ -26,11 +43,16 @@ class Patch:
         self._owner, self._name = owner, name
         self._inherited = name not in vars(owner)
         self._kept = vars(owner).get(name)
-        original = getattr(owner, name)
-        wrapper = wrap(original)
-        dress(wrapper, original)
-        self._wrapper = wrapper
+        self._original = getattr(owner, name)
+        self._wrapper: Callable[..., Any] | None = None
         self.active = False
+        self.wear(wrap)
+
+    def wear(self, wrap: Wrap) -> None:
+        """Puts this wrapper in place, instead of the one before."""
+        self.off()
+        self._wrapper = wrap(self._original)
+        dress(self._wrapper, self._original)
         self.on()
 
     def on(self) -> None:
@@ -39,11 +61,45 @@ class Patch:
 
     def off(self) -> None:
         """Puts the original back, unless somebody else has put something else there meanwhile."""
-        if vars(self._owner).get(self._name) is self._wrapper:
+        if self.active and vars(self._owner).get(self._name) is self._wrapper:
             if self._inherited:
                 delattr(self._owner, self._name)
             else:
                 setattr(self._owner, self._name, self._kept)
+        self.active = False
+
+
+class Prefix:
+    """Puts a call in front of a plain function, also for those who have taken that function elsewhere.
+
+    The function gets other code: a wrapper would have to be put wherever the function already is.
+    """
+
+    def __init__(self, function: FunctionType, first: Callable[[], None]) -> None:
+        code = function.__code__
+        if code.co_kwonlyargcount or code.co_freevars or code.co_flags & _STARRED:
+            raise NoPlace(f"a plain function {code.co_name}")
+        text = _PREFIXED.format(", ".join(code.co_varnames[: code.co_argcount]))
+        consts = compile(text, code.co_filename, "exec").co_consts
+        made = next(const for const in consts if isinstance(const, CodeType))
+        then = FunctionType(code, function.__globals__, code.co_name, function.__defaults__)
+        ours = {"first": first, "then": then, "unseen": unseen}
+        self._function, self._code = function, code
+        self._prefixed = made.replace(
+            co_consts=tuple(ours.get(const, const) for const in made.co_consts),
+            co_name=code.co_name,
+            co_firstlineno=code.co_firstlineno,
+        )
+        self.active = False
+        self.on()
+
+    def on(self) -> None:
+        self._function.__code__ = self._prefixed
+        self.active = True
+
+    def off(self) -> None:
+        if self._function.__code__ is self._prefixed:
+            self._function.__code__ = self._code
         self.active = False
 
 

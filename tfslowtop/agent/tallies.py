@@ -11,14 +11,19 @@ from .places import Places
 #: Lines beyond this many share one entry.
 _MOST = 5_000
 
+#: What, symbol, file, line.
+_Line = tuple[str, str, str, int]
+
 
 class Tallies:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._entries: dict[tuple[str, str, int, int], list[int]] = {}
+        """Count, wall time and size; and the same as it was when it was last told."""
         self._codes: dict[int, CodeType] = {}
-        self._told: dict[tuple[str, str, str, int], int] = {}
-        self._placed: dict[tuple[str, str, str, int], list[int]] = {}
+        self._totals: dict[_Line, list[int]] = {}
+        self._placed: dict[_Line, list[int]] = {}
+        self._lines: dict[tuple[int, int], tuple[str, int]] = {}
 
     def add(
         self,
@@ -46,7 +51,7 @@ class Tallies:
                 key, code = (what, "", id(None), 0), None
             if code is not None:
                 self._codes[id(code)] = code  # kept, so that its id stays its own
-            entry = self._entries.setdefault(key, [0, 0, 0])
+            entry = self._entries.setdefault(key, [0, 0, 0, 0, 0, 0])
         entry[0] += times
         entry[1] += wall
         entry[2] += size
@@ -59,22 +64,27 @@ class Tallies:
 
     def changed(self, now: int) -> list[Tally]:
         """What has grown since the last time, as totals per line."""
-        totals: dict[tuple[str, str, str, int], list[int]] = {}
-        lines: dict[tuple[int, int], tuple[str, int]] = {}
+        grown: dict[_Line, None] = {}  # in the order in which they were met
         for (what, symbol, code_id, offset), entry in list(self._entries.items()):
-            place = lines.get((code_id, offset))
+            if entry[0] == entry[3]:
+                continue
+            place = self._lines.get((code_id, offset))
             if place is None:
-                place = lines[code_id, offset] = _line(self._codes.get(code_id), offset)
-            total = totals.setdefault((what, symbol, *place), [0, 0, 0])
+                place = self._lines[code_id, offset] = _line(self._codes.get(code_id), offset)
+            line = (what, symbol, *place)
+            total = self._totals.setdefault(line, [0, 0, 0])
             for i in range(3):
-                total[i] += entry[i]
-        totals |= self._placed
-        result = []
-        for key, total in totals.items():
-            if self._told.get(key) != total[0]:
-                self._told[key] = total[0]
-                result.append(Tally(*key, total[0], total[1], total[2], now))
-        return result
+                value = entry[i]  # once: the program goes on counting
+                total[i] += value - entry[i + 3]
+                entry[i + 3] = value
+            grown[line] = None
+        for line in list(self._placed):
+            placed = self._placed.pop(line)
+            if self._totals.get(line) != placed:
+                self._totals[line] = placed
+                grown[line] = None
+        totals = [(line, self._totals[line]) for line in grown]
+        return [Tally(*line, total[0], total[1], total[2], now) for line, total in totals]
 
 
 def _line(code: Any, offset: int) -> tuple[str, int]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
-from ..patch import NoPlace, unseen
+from ..patch import NoPlace, Wrap
 from .hook import Hook, find
 
 _TF = "tensorflow.python."
@@ -47,30 +45,14 @@ class CountedHook(Hook):
                 return frame.filename, frame.lineno or 0
         return None
 
-    def _calling(self, what: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        kit, getframe, clock, busy = self.kit, sys._getframe, time.perf_counter_ns, self.kit.creating
+    def _calling(self, what: str, name: str) -> Wrap:
+        kit = self.kit
 
-        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
-            def wrapper(*args: Any, **kwds: Any) -> Any:
-                start, outermost = clock(), what not in busy
-                busy.add(what)
-                try:
-                    return original(*args, **kwds)
-                except BaseException as error:
-                    unseen(error)
-                    raise
-                finally:
-                    if outermost:
-                        busy.discard(what)
-                        try:
-                            place = self._traced_line() if kit.quiet[0] else None
-                            if place is not None:
-                                kit.tallies.put(what, name, *place, 1, clock() - start)
-                            else:
-                                kit.tallies.add(what, getframe().f_back, clock() - start, symbol=name)
-                        except Exception as error:
-                            kit.oops(error)
+        def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
+            place = self._traced_line() if kit.quiet[0] else None
+            if place is not None:
+                kit.tallies.put(what, name, *place, 1, wall)
+            else:
+                kit.tallies.add(what, frame, wall, symbol=name)
 
-            return wrapper
-
-        return wrap
+        return kit.noted(what, tell)

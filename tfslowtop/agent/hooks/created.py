@@ -5,13 +5,10 @@ Creating them once is how it is meant; a line that goes on creating them while t
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
-from ..patch import unseen
+from ..patch import Wrap
 from .hook import Hook, find
 
 _TF = "tensorflow.python."
@@ -42,33 +39,13 @@ class CreatedHook(Hook):
         for name, what in _PLACES[module.__name__]:
             self.patch(find(module, name), "__init__", self._creating(what, name))
 
-    def _creating(self, what: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        kit, getframe, clock = self.kit, sys._getframe, time.perf_counter_ns
-        busy = kit.creating
+    def _creating(self, what: str, name: str) -> Wrap:
+        kit = self.kit
 
-        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
-            def __init__(created: Any, *args: Any, **kwds: Any) -> None:  # noqa: N807
-                outermost, start = what not in busy, clock()
-                busy.add(what)
-                try:
-                    original(created, *args, **kwds)
-                except BaseException as error:
-                    unseen(error)
-                    raise
-                finally:
-                    if outermost:
-                        busy.discard(what)
-                if outermost:
-                    try:
-                        caller = getframe().f_back
-                        file = caller.f_code.co_filename if caller is not None else ""
-                        if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:
-                            named = getattr(created, "_name", None) if what == "function" else None
-                            symbol = str(named or type(created).__name__)
-                            kit.tallies.add(what, caller, clock() - start, symbol=symbol)
-                    except Exception as error:
-                        kit.oops(error)
+        def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
+            file = frame.f_code.co_filename if frame is not None else ""
+            if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:
+                named = getattr(args[0], "_name", None) if what == "function" else None
+                kit.tallies.add(what, frame, wall, symbol=str(named or type(args[0]).__name__))
 
-            return __init__
-
-        return wrap
+        return kit.noted(what, tell)

@@ -12,13 +12,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from types import ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from ..kit import Kit
-from ..loops import OP
-from ..patch import Patch
-from .hook import Hook, find
+from ..loops import OP, Turn
+from ..patch import NoPlace, Patch, Prefix
+from .hook import Hook
 
 #: Ops a second from which a program counts as eager.
 _BUSY = 300
@@ -33,6 +33,49 @@ _SURE = 16
 _CHECK = 15
 
 
+class Mark:
+    """The op that marks the turns. After the same one turn each time, not every walk to it is made."""
+
+    __slots__ = ("_kit", "_sure", "_turn", "name")
+
+    def __init__(self, kit: Kit, name: str) -> None:
+        self._kit, self.name = kit, name
+        self._turn: Turn | None = None
+        self._sure = 0
+
+    def wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        name, here = self.name, self.here
+
+        def execute(*args: Any) -> Any:
+            if args[1] == name:
+                here()
+            return original(*args)
+
+        return execute
+
+    def here(self) -> None:
+        """In a wrapper of the op, before the op."""
+        try:
+            kit, now, turn, sure = self._kit, time.perf_counter_ns(), self._turn, self._sure
+            if kit.quiet[0]:
+                return
+            if turn is not None and sure > _SURE and sure & _CHECK:
+                turn.again(now)
+            else:
+                before, wrapper = turn, sys._getframe().f_back
+                turn = kit.tracker.enter(wrapper, now) if wrapper is not None else None
+                self._turn = turn
+                if turn is None:
+                    return
+                if turn is not before or turn.start != now:
+                    sure = 0
+            self._sure = sure + 1
+            turn.bits |= OP
+            turn.end = now
+        except Exception as error:
+            kit.oops(error)
+
+
 class EagerHook(Hook):
     title = "eager ops"
     modules = ("tensorflow.python.pywrap_tfe",)
@@ -40,16 +83,17 @@ class EagerHook(Hook):
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
         self._ops: Patch | None = None
+        self._mark: Mark | None = None
+        self._marking: Prefix | None = None
         self._seen: Counter[str] = Counter()
-        self._left = [0]
-        self._mark: list[str] = [""]
+        self._callers: dict[str, tuple[CodeType, dict[str, Any]]] = {}
+        """The code that executed each op, and the globals in which that code's function is."""
+        self._left = 0
         self._first = self._last = self._next = 0
-        self._same: list[Any] = [0, None]
         self._bursts = 0
 
     def place(self, module: ModuleType) -> None:
-        find(module, "TFE_Py_FastPathExecute")
-        self._ops = self.patch(module, "TFE_Py_FastPathExecute", self._executing)
+        self._ops = self.patch(module, "TFE_Py_FastPathExecute", self._looking)
         self._ops.off()
 
     def tick(self, now: int) -> None:
@@ -58,74 +102,72 @@ class EagerHook(Hook):
         pause = _PAUSE if self._bursts > _EARLY else _PAUSE // 4
         self._bursts += 1
         self._next = now + pause
-        seen, span = _BURST - self._left[0], self._last - self._first
+        seen, span = _BURST - self._left, self._last - self._first
         rate = seen * 1e9 / span if seen > 1 and span > 0 else 0.0
-        if self._left[0]:  # fewer than a burst came in all that time
+        if self._left:  # fewer than a burst came in all that time
             rate = min(rate, seen * 1e9 / pause)
         self.kit.gauge("eager ops per second", now, round(rate))
-        if rate > _BUSY or self._mark[0]:
+        if rate > _BUSY or self._mark is not None:
             self._choose_mark(now)
         self._seen.clear()
         self._first = self._last = 0
-        self._left[0] = _BURST
-        self._ops.on()
+        self._left = _BURST
+        self._ops.wear(self._looking)
 
     def _choose_mark(self, now: int) -> None:
         loops = self.kit.tracker.loops
-        real = any(now - loop.last < _SILENCE and loop.did(~OP) > 0.5 for loop in loops)
-        if real:
-            self._mark[0] = ""
-            self._same[:] = [0, None]
-        elif not self._mark[0]:
+        if any(now - loop.last < _SILENCE and loop.did(~OP) > 0.5 for loop in loops):
+            self._unmark()
+        elif self._mark is None:
             often = [(n, name) for name, n in self._seen.items() if n >= 3]
-            self._mark[0] = min(often)[1] if often else ""
+            if often:
+                self._mark = Mark(self.kit, min(often)[1])
+                self._place_mark(self._mark)
 
-    def _executing(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        left, mark, look = self._left, self._mark, self._look
+    def _place_mark(self, mark: Mark) -> None:
+        """In front of the one function that executes the op; if that is not to be had, of all ops."""
+        code, names = self._callers[mark.name]
+        function = names.get(code.co_name)
+        if isinstance(function, FunctionType) and function.__code__ is code:
+            try:
+                self._marking = Prefix(function, mark.here)
+                self.patches.append(self._marking)
+            except NoPlace:
+                pass
 
+    def _unmark(self) -> None:
+        self._mark = None
+        if self._marking is not None:
+            self._marking.off()
+            self.patches.remove(self._marking)
+            self._marking = None
+
+    def _looking(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def execute(*args: Any) -> Any:
-            if left[0] or args[1] == mark[0]:
-                look(args[1], sys._getframe())
-            elif not mark[0]:
-                self._stop()
+            self._look(args[1], sys._getframe())
             return original(*args)
 
         return execute
 
-    def _stop(self) -> None:
-        if self._ops is not None:
-            self._ops.off()
-
-    def _turn(self, frame: Any, now: int) -> None:
-        """The op that marks the turns. After the same one turn each time, not every walk to it is made."""
-        same = self._same
-        if same[0] > _SURE and same[0] & _CHECK:
-            turn = same[1]
-            turn.again(now)
-        else:
-            turn = self.kit.tracker.enter(frame, now)
-            if turn is None:
-                return
-            once = turn.start == now and turn is same[1]
-            if not once:
-                same[0] = 0
-        same[0] += 1
-        same[1] = turn
-        turn.bits |= OP
-        turn.end = now
-
-    def _look(self, name: str, frame: Any) -> None:
-        kit = self.kit
+    def _look(self, name: str, frame: FrameType) -> None:
+        kit, mark = self.kit, self._mark
         try:
             if kit.quiet[0]:
                 return
-            if name == self._mark[0]:
-                self._turn(frame, time.perf_counter_ns())
-            if self._left[0]:
+            if mark is not None and self._marking is None and name == mark.name:
+                mark.here()
+            if self._left:
                 self._last = time.perf_counter_ns()
                 self._first = self._first or self._last
-                self._left[0] -= 1
+                self._left -= 1
                 self._seen[name] += 1
-                kit.tallies.add("eager-op-sample", frame.f_back, symbol=name)
+                caller = frame.f_back
+                if name not in self._callers and caller is not None:
+                    self._callers[name] = (caller.f_code, caller.f_globals)
+                kit.tallies.add("eager-op-sample", caller, symbol=name)
+            elif self._ops is not None:  # the burst is over
+                self._ops.off()
+                if mark is not None and self._marking is None and not kit.quiet[0]:
+                    self._ops.wear(mark.wrap)
         except Exception as error:
             kit.oops(error)

@@ -47,14 +47,14 @@ class FunctionHook(Hook):
                 if quiet[0]:
                     return original(self, *args, **kwds)
                 start = clock()
-                turn = enter(getframe(), start, id(self))
-                result = original(self, *args, **kwds)
+                number = id(self)
+                turn = enter(getframe(), start, number)
+                result = original(self, *args, **kwds) if kwds else original(self, *args)
+                end = clock()
             except BaseException as error:
                 unseen(error)
                 raise
             try:
-                end = clock()
-                number = id(self)
                 put, cache = known.get(number) or learn(self, getframe())
                 put((start, end - start, 0))
                 if turn is not None:

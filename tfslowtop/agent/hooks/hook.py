@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from ..kit import Kit
-from ..patch import NoPlace, Patch, Wrap
+from ..patch import NoPlace, Patch, Prefix, Wrap
 
 
 class Hook:
@@ -17,7 +17,7 @@ class Hook:
 
     def __init__(self, kit: Kit) -> None:
         self.kit = kit
-        self.patches: list[Patch] = []
+        self.patches: list[Patch | Prefix] = []
 
     def place(self, module: ModuleType) -> None:
         """Puts the wrappers into a module that has just been imported; `NoPlace` if they do not fit."""

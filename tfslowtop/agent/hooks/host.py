@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from typing import Any
 
 from ..kit import Kit
 from ..loops import HOST
-from ..patch import unseen
+from ..patch import NoPlace, unseen
 from .hook import Hook, find
 
 _OPS = "tensorflow.python.framework.ops"
 _CONSTANTS = "tensorflow.python.framework.constant_op"
+_ARGUMENTS = ["value", "ctx", "dtype"]
 
 #: Above this many calls a second only every 16th is looked at, and counted for all of them.
 _OFTEN = 20_000
@@ -38,6 +40,8 @@ class HostHook(Hook):
             self.patch(find(module, "_EagerTensorBase"), "_numpy", self._pulling)
         else:
             array = find(module, "np", "ndarray")
+            if list(inspect.signature(find(module, "convert_to_eager_tensor")).parameters) != _ARGUMENTS:
+                raise NoPlace(f"the convert_to_eager_tensor of {_CONSTANTS}")
             self.patch(module, "convert_to_eager_tensor", lambda original: self._pushing(original, array))
 
     def tick(self, now: int) -> None:
@@ -77,16 +81,16 @@ class HostHook(Hook):
         kit, calls = self.kit, self._pushes
         quiet, clock, getframe, enter = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter
 
-        def convert_to_eager_tensor(value: Any, *args: Any, **kwds: Any) -> Any:
+        def convert_to_eager_tensor(value: Any, ctx: Any, dtype: Any = None) -> Any:
             try:
                 if value.__class__ is not array or value.nbytes < _SMALL or quiet[0]:
-                    return original(value, *args, **kwds)
+                    return original(value, ctx, dtype)  # for every number in an eager expression
                 calls[0] = number = calls[0] + 1
                 if number & calls[1]:
-                    return original(value, *args, **kwds)
+                    return original(value, ctx, dtype)
                 start = clock()
                 turn = enter(getframe(), start)
-                result = original(value, *args, **kwds)
+                result = original(value, ctx, dtype)
             except BaseException as error:
                 unseen(error)
                 raise

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ..kit import Kit
 from ..loops import CALL, KERAS, TRAINS, Loop, Turn
-from ..patch import NoPlace, unseen
+from ..patch import NoPlace, Wrap, unseen
 from ..track import Visit
 from .hook import Hook, find
 from .updates import eager
@@ -187,28 +187,14 @@ class KerasHook(Hook):
                     if (base, name) not in self._dressed and callable(vars(base)[name]):
                         self._dressed.add((base, name))
                         try:
-                            self.patch(base, name, self._timing(f"{base.__name__}.{name}"))
+                            code = getattr(vars(base)[name], "__code__", None)
+                            self.patch(base, name, self._timing(f"{base.__name__}.{name}", code))
                         except (NoPlace, AttributeError, TypeError):
                             pass  # a class that cannot be changed is not timed
 
-    def _timing(self, symbol: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        kit, clock = self.kit, time.perf_counter_ns
+    def _timing(self, symbol: str, code: CodeType | None) -> Wrap:
+        def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
+            self._callbacks += wall
+            self.kit.tallies.at("callback", symbol, code, 0, wall, 0)
 
-        def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
-            code = getattr(original, "__code__", None)
-
-            def on_event(*args: Any, **kwds: Any) -> Any:
-                start = clock()
-                try:
-                    return original(*args, **kwds)
-                except BaseException as error:
-                    unseen(error)
-                    raise
-                finally:
-                    wall = clock() - start
-                    self._callbacks += wall
-                    kit.tallies.at("callback", symbol, code, 0, wall, 0)
-
-            return on_event
-
-        return wrap
+        return self.kit.noted("callback", tell)

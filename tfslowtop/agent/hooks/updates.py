@@ -68,34 +68,24 @@ class UpdateHook(Hook):
         return __enter__
 
     def _gradient(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        sources = self.kit.sources
+        sources, oops = self.kit.sources, self.kit.oops
 
         def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
             return self.kit.site("gradient", "tape.gradient", frame)
 
-        timed = self.kit.timed(of, GRADIENT, when=eager)(original)
-        oops = self.kit.oops
-
-        def remember(values: Any) -> None:
+        def remember(args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
             try:
-                for value in values if isinstance(values, (list, tuple)) else (values,):
-                    sources.add(id(_value(value)))
+                values: Any = args[2] if len(args) > 2 else kwds.get("sources")
+                many = isinstance(values, (list, tuple))
+                if many and values and id(_value(values[0])) in sources:
+                    return
+                sources.update(id(_value(value)) for value in (values if many else (values,)))
                 if len(sources) > _MOST_SOURCES:
                     sources.clear()
             except Exception as error:
                 oops(error)
 
-        def wrapper(*args: Any, **kwds: Any) -> Any:
-            values = args[2] if len(args) > 2 else kwds.get("sources")
-            if not isinstance(values, (list, tuple)) or (values and id(_value(values[0])) not in sources):
-                remember(values)
-            try:
-                return timed(*args, **kwds)
-            except BaseException as error:
-                unseen(error)
-                raise
-
-        return wrapper
+        return self.kit.timed(of, GRADIENT, when=eager, first=remember)(original)
 
     def _assign(self, original: Callable[..., Any]) -> Callable[..., Any]:
         kit = self.kit
