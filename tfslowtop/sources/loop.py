@@ -25,6 +25,8 @@ _PRESSURE = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 class Loop:
     """`_ready` and `_deliver_signal` are the subclass's."""
 
+    patience = PATIENCE
+
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._todo: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -100,7 +102,7 @@ class Loop:
     def _press(self) -> None:
         number = _PRESSURE[min(self._pressed, len(_PRESSURE) - 1)]
         self._pressed += 1
-        self._press_at = time.monotonic() + PATIENCE
+        self._press_at = time.monotonic() + self.patience
         self._deliver_signal(number)
 
     def _ready(self, thing: object) -> list[Event]:

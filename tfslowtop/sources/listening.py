@@ -1,0 +1,97 @@
+"""A process of our own whose agent connects to us: a scenario's child, or a script without a keeper."""
+
+from __future__ import annotations
+
+import selectors
+
+from ..agent.events import Command, Event, Note
+from ..agent.wire import WireError
+from .listener import Connection, Listener
+from .loop import Loop
+
+
+class Listening(Loop):
+    """The process is the subclass's to start. Commands wait until its agent has said who it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listener: Listener | None = None
+        self._connection: Connection | None = None
+        self._waiting: list[Command] = []
+        self._heard_agent = False
+
+    def _listen(self) -> Listener:
+        self._listener = Listener()
+        self._selector.register(self._listener.socket, selectors.EVENT_READ)
+        return self._listener
+
+    def _ready(self, thing: object) -> list[Event]:
+        if self._listener is not None and thing is self._listener.socket:
+            return self._accept(self._listener)
+        if self._connection is not None and thing is self._connection.socket:
+            return self._receive(self._connection)
+        return []
+
+    def _accept(self, listener: Listener) -> list[Event]:
+        connection = listener.accept()
+        if connection is None:
+            return []
+        if self._connection is not None:
+            connection.close()
+            return [Note("A second process tried to connect; it was refused.")]
+        self._connection = connection
+        self._selector.register(connection.socket, selectors.EVENT_READ)
+        if self._heard_agent:
+            connection.socket.send(b"\1")  # one that lost its connection waits to be called
+        return []
+
+    def _receive(self, connection: Connection) -> list[Event]:
+        try:
+            events = connection.receive()
+        except WireError as error:
+            self._hang_up()
+            if connection.hello is not None:  # a stranger who was refused changes nothing
+                self._misunderstood()
+            return [Note(str(error))]
+        if events is None:
+            self._hang_up()
+            return []
+        if connection.hello is not None:
+            self._heard_agent = True
+            waiting, self._waiting = self._waiting, []
+            for command in waiting:
+                connection.send(command)
+            connection.flush()
+        return events
+
+    def _misunderstood(self) -> None:
+        """The agent sent what cannot be read, and was hung up on."""
+
+    def _rest_of_it(self, *silent: object) -> list[Event]:
+        """Once the process has ended: what is still in our own buffers. `silent` are always ready."""
+        events: list[Event] = []
+        while ready := [
+            key.fileobj
+            for key, _ in self._selector.select(0)
+            if key.fileobj not in (self._wake_read, *silent)
+        ]:
+            for thing in ready:
+                events += self._ready(thing)
+        return events
+
+    def _send(self, command: Command) -> None:
+        if self._connection is not None and self._connection.hello is not None:
+            self._connection.send(command)
+        else:
+            self._waiting.append(command)
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._selector.unregister(self._connection.socket)
+            self._connection.close()
+            self._connection = None
+
+    def _leave(self) -> None:
+        self._hang_up()
+        if self._listener is not None:
+            self._listener.close()
