@@ -88,10 +88,10 @@ def graph_mode(case: Case) -> bool:
 
 
 def groups(chosen: list[Case]) -> list[list[Case]]:
-    """What grows needs a process that has not grown before: freed memory is used again."""
+    """What grows needs a process of its own: in one that has grown before, freed memory is used again."""
     leaks = [c for c in chosen if c.cause.endswith("-leak") and not graph_mode(c)]
     graphs = [c for c in chosen if graph_mode(c)]
-    return [leaks, graphs, [c for c in chosen if c not in leaks and c not in graphs]]
+    return [*([c] for c in leaks), graphs, [c for c in chosen if c not in leaks and c not in graphs]]
 
 
 def run(chosen: list[Case], keep: bool = False) -> list[Result]:

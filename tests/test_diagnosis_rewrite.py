@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import corpus_run
 import pytest
@@ -12,6 +13,8 @@ from tfslowtop.analysis.diagnosis.finding import Finding, Fix
 from tfslowtop.analysis.diagnosis.rewrite import rewritten
 from tfslowtop.analysis.diagnosis.texts import TEXTS
 from tfslowtop.export.findings import code
+from tfslowtop.export.findings import finding as json_of
+from tfslowtop.ui.screens.finding import evidence, remedy
 
 
 def found(cause: str, line: int, symbol: str = "", file: str = "/u/a.py", **evidence) -> Finding:
@@ -55,6 +58,18 @@ def test_the_change_is_made_of_the_users_own_lines(name):
     assert wanted in after
     for row in before.splitlines()[1:]:
         assert row.strip() == "..." or any(row.strip() in own for own in lines), row
+
+
+def test_the_screen_shows_the_change_and_what_the_cost_stands_on():
+    file = corpus_run.CORPUS / "linear_schedule.py"
+    line = file.read_text().splitlines().index("    loss = train_step(xb, yb, lr)") + 1
+    f = found("retrace-python-value", line, "train_step", str(file), argument="lr")
+    assert "train_step(xb, yb, tf.constant(lr))" in remedy(f).plain
+    assert "1.0 s, 100 % of the time" in evidence(f).plain
+    assert "At most 1.0 s" in evidence(replace(f, basis="at most")).plain
+    unknown = replace(f, cause="tensor-leak", basis="not measured")
+    assert "not measured" in evidence(unknown).plain and unknown.share_words == "memory"
+    assert json_of(unknown)["cost_seconds"] is None
 
 
 CHANGES = [
