@@ -4,8 +4,8 @@ A training step is the smallest loop whose turn has a forward pass, a gradient a
 a loop over micro-batches (gradients only) or over layers (changes only) is part of a step, and the loop
 around it that adds what is missing is the step. Where nothing is trained, the step is the innermost loop
 that does the work, unless it only goes through the parts of one piece of work: other functions at every
-turn, or a few turns each inside a loop that goes round far more often. Keras' own batches count as turns of
-a loop.
+turn, or a few turns each inside a loop that does something else as well and goes round more often. Keras' own
+batches count as turns of a loop.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ ENOUGH = 3
 _USUALLY = 0.5
 #: A share of turns that means "now and then, but as part of it": an optimizer applied at every 32nd batch.
 _AT_TIMES = 0.02
+#: So many turns in each round of the loop around them may be its parts.
+_HANDFUL = 8
 #: A fit of so few batches is itself one piece of the work of the loop around it.
 _TINY_FIT = 2
 #: Training is the step beside other loops unless it is a trifle of the time.
@@ -120,14 +122,18 @@ def _whole_work(loop: Loop, alive: list[Loop]) -> Loop:
             return loop
         turns = loop.count / max(outer.count, 1)
         parts = loop.changes >= _USUALLY * loop.count and turns > 1 and not _says(_STEPS, loop)
-        few = outer.count > 2 * turns and not _says(_STEPS, loop)
-        works = outer.did(_WORK & ~HOST, own=True) >= _USUALLY
-        if not (
-            parts or _says(_PARTS, loop) or _in_step_with(loop, outer) or (few and (works or turns <= 8))
-        ):
+        few = _few(turns, outer) and outer.calls and not _says(_STEPS, loop)
+        if not (parts or _says(_PARTS, loop) or _in_step_with(loop, outer) or few):
             return loop
         loop = outer
     return loop
+
+
+def _few(turns: float, outer: Loop) -> bool:
+    """Whether so many turns inside are the parts of one turn outside, and not a heap of their own."""
+    if turns <= _HANDFUL:
+        return outer.count >= turns
+    return outer.count > 2 * turns and outer.did(_WORK & ~HOST, own=True) >= _USUALLY
 
 
 def _in_step_with(loop: Loop, outer: Loop) -> bool:

@@ -45,6 +45,8 @@ class Ring:
     """Where a `for` asks for its next item."""
     item: str = ""
     """The variable that has it, if nothing else in the loop sets that one."""
+    calls: bool = True
+    """Whether its body calls anything beside the loops in it."""
 
 
 @dataclass(slots=True)
@@ -120,7 +122,14 @@ def analyse(code: CodeType) -> Flow:
         numbers = [lines(i.offset) for i in body]
         ring.first_line, ring.last_line = min(numbers, default=0), max(numbers, default=0)
         ring.line = ring.line or ring.first_line  # a `while` is tested again at its end, on its own line
-    return Flow(starts, _merged(list(rings.values())), after)
+    whole = _merged(list(rings.values()))
+    for ring in whole:
+        inside = [r for r in whole if r.blocks < ring.blocks]
+        heads = {ring.line, *(r.line for r in inside)}
+        alone = ring.blocks.difference(*(r.blocks for r in inside))
+        rest = [i for b in alone for i in _of(instructions, starts, b) if i.opname.startswith("CALL")]
+        ring.calls = any(lines(i.offset) not in heads for i in rest)
+    return Flow(starts, whole, after)
 
 
 def _item(body: list[dis.Instruction], test: int) -> str:

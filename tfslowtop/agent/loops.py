@@ -21,8 +21,15 @@ TAPE = 512  # a tape was opened to record the forward pass
 UPDATE = GRADIENT | COMMIT | ASSIGN | TAPE
 TRAINS = GRADIENT | COMMIT | TAPE
 
+#: What is no work of its own: a turn that found its data at an end, or was left after a look, did nothing.
+_IDLE = DATA | HOST
+
 #: Reading the CPU clock of the process is a system call: only turns at least this long are worth it.
 _CPU_FROM = 4_000_000
+
+
+#: The share of a loop's turns that says what its turns do.
+_MOSTLY = 0.5
 
 
 class Loop:
@@ -31,6 +38,7 @@ class Loop:
     __slots__ = (
         "bits",
         "buffer",
+        "calls",
         "changes",
         "entries",
         "file",
@@ -70,6 +78,8 @@ class Loop:
         """The variable that has the turn's item, where it can be looked at."""
         self.test = -1
         """Where the next one is asked for."""
+        self.calls = True
+        """Whether its body calls anything beside the loops in it."""
         self.order = 0
 
     @property
@@ -120,7 +130,7 @@ class Turn:
         """Ends the turn and begins the next one, in place: this is the hot path of every loop."""
         bits, below, start = self.bits, self.below, self.start
         # Else nothing came to pass: the round that only found the data at an end.
-        if below or (bits and not (self.void and bits == DATA)):
+        if below or bits & ~_IDLE or (bits and not self.void):
             loop = self.loop
             wall = now - start
             if wall < _CPU_FROM:
@@ -151,8 +161,10 @@ class Turn:
 
     def is_over(self) -> bool:
         """Whether the loop found its data at an end, and did nothing since."""
-        return self.void and not self.below and self.bits in (0, DATA)
+        return self.void and not self.below and not self.bits & ~_IDLE
 
     def close(self) -> None:
         """Ends the turn for good, when the last thing in it ended."""
+        if not self.below and not self.bits & ~_IDLE and self.loop.did(~_IDLE) >= _MOSTLY:
+            self.void = True  # it was left before it did what its turns do
         self.again(self.end)

@@ -37,7 +37,7 @@ class Code:
             if loop is None:
                 loop = self.make("loop", self.code.co_name, self.code.co_filename, ring.line)
                 loop.generator = bool(self.code.co_flags & GENERATOR)
-                loop.test = ring.test
+                loop.test, loop.calls = ring.test, ring.calls
                 loop.item = ring.item if self.items else ""
                 self.loops[ring] = loop
             result.append(loop)

@@ -143,6 +143,7 @@ class Tracker:
                     turn: Any = visit.turn
                     if (what == turn.what or not what) and not turn.void:
                         turn.again(now)
+                        turn.item = 0  # it has another one now, which nobody has looked at
                         return turn  # type: ignore[no-any-return]
                 return self._step(visit, frame, now, what)
             return self._walk(frame, now, what)

@@ -20,6 +20,7 @@ from ..patch import unseen
 from .hook import Hook, find
 from .updates import eager
 
+_DISTRIBUTED = "tensorflow.python.distribute.input_lib"
 _ASK = "tensorflow.python.data.experimental.ops.iterator_model_ops"
 #: Nanoseconds between two questions; one takes some tenths of a millisecond.
 _PAUSE = 1_000_000_000
@@ -31,7 +32,7 @@ _MOST = 4
 
 class DataHook(Hook):
     title = "waiting for tf.data"
-    modules = ("tensorflow.python.data.ops.iterator_ops",)
+    modules = ("tensorflow.python.data.ops.iterator_ops", _DISTRIBUTED)
 
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
@@ -45,10 +46,13 @@ class DataHook(Hook):
         self._waits: dict[int, Loop] = {}
 
     def place(self, module: ModuleType) -> None:
+        wrap = self.kit.timed(self._of, DATA, ends=("StopIteration", "OutOfRangeError"), when=eager)
+        if module.__name__ == _DISTRIBUTED:
+            self.patch(find(module, "DistributedIteratorBase"), "get_next", wrap)
+            return
         iterator = find(module, "OwnedIterator")
         self.patch(iterator, "__init__", self._making)
         for name in ("__next__", "get_next"):
-            wrap = self.kit.timed(self._of, DATA, ends=("StopIteration", "OutOfRangeError"), when=eager)
             self.patch(iterator, name, wrap)
 
     def tick(self, now: int) -> None:
