@@ -46,13 +46,14 @@ def gpu(values: dict[str, object], folder: Path) -> Iterator[tuple[dict[str, str
 
 @contextlib.contextmanager
 def quota(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
-    with group("cpu", cfs_period_us=100_000) as limited:
+    ample = "1000000"
+    with group("cpu", cfs_period_us=100_000, cfs_quota_us=ample) as limited:
         limit = limited / "cpu.cfs_quota_us"
 
         def begin(run: Watched) -> Callable[[], None]:
             (limited / "cgroup.procs").write_text(str(run.now["pid"]))
-            limit.write_text("20000")
-            return lambda: limit.write_text("-1") and None
+            limit.write_text("5000")
+            return lambda: limit.write_text(ample) and None
 
         yield dict(os.environ), begin
 

@@ -63,13 +63,12 @@ class Run:
     def __init__(self, plan: Plan, gpus: tuple[Gpu, ...] = (), every: float = 0.25) -> None:
         self.session = Session()
         self.session.clock = HALF_PAST - BEGIN
-        self.session.know_gpus(gpus, "")
         self.session.feed(
             [Phase("running", "", BEGIN), Stream(1, "loop", "loop", "/u/train.py", 9), Step(1, "", BEGIN)]
         )
         self.second = 0.0
         self.found: tuple[Finding, ...] = ()
-        self._plan, self._every = plan, every
+        self._plan, self._gpus, self._every = plan, gpus, every
         self._steps, self._due = 0, 0.0
 
     def to(self, second: float) -> Run:
@@ -84,15 +83,15 @@ class Run:
             if records:
                 self.session.feed([Samples(1, self._steps, b"".join(records))])
                 self._steps += len(records)
-            self.session.sense(Gauge(name, at, value) for name, value in readings.items())
-            if self.second % 1 == 0:
-                self.found = diagnose(gather(self.session, at))
+            # What `Session.sense` does with them, without the curves.
+            self.session.spells.add(at, readings, self._gpus)
+        self.found = diagnose(gather(self.session, BEGIN + int(self.second * SECOND)))
         return self
 
     def until(self, cause: str, second: float) -> Finding:
         """The first finding of that kind, at the latest by `second`."""
         while self.second < second:
-            self.to(self.second + self._every)
+            self.to(self.second + 1)
             if self.causes == [cause]:
                 return self.found[0]
         raise AssertionError(f"by {second} s only {self.causes}")
@@ -186,11 +185,11 @@ def test_a_calm_machine():
 
 def test_after_hours_it_is_told_as_soon_and_with_its_beginning():
     """Few of the steps of a long run are kept, and the share of its time is still tiny."""
-    run = Run(trouble("gpu-throttled", 7200), every=1.0).to(7200)
-    found = run.until("gpu-throttled", 7205)
-    assert found.sentence.startswith(f"Steps went from 21 to 34 ms at {of_day(7200)} when GPU 1's clock")
-    assert found.share < 0.001
-    assert run.to(9000).found[0].sentence == found.sentence
+    run = Run(trouble("gpu-throttled", 3600), every=1.0).to(3600)
+    found = run.until("gpu-throttled", 3605)
+    assert found.sentence.startswith(f"Steps went from 21 to 34 ms at {of_day(3600)} when GPU 1's clock")
+    assert found.share < 0.002
+    assert run.to(4000).found[0].sentence == found.sentence
 
 
 def test_again_and_again():
@@ -308,6 +307,21 @@ def test_readings_by_device():
     }
     assert by_device({"tf.gpu.0.memory": 4.0}, (Gpu("0"),))["0"] == {"tf.memory": 4.0}
     assert by_device({"tf.gpu.0.memory": 4.0}, ())["TF 0"] == {"tf.memory": 4.0}
+
+
+def test_the_session_takes_the_sensors_readings():
+    """Only once there is a step, and for the devices that it knows of."""
+    run = Run(lambda second: ({}, 0.021))
+    session = run.session
+    session.know_gpus((Gpu("0"), Gpu("1", visible=False)), "")
+    for half in range(10):
+        if half == 4:
+            run.to(2)
+        at = BEGIN + half * SECOND // 2
+        readings = CALM | TROUBLE["gpu-throttled"] | {"gpu.0.clock": 900.0, "gpu.0.throttle": HEAT}
+        session.sense(Gauge(name, at, float(value)) for name, value in readings.items())
+    (spell,) = session.spells.all()
+    assert (spell.cause, spell.gpu) == ("gpu-throttled", "0") and spell.since >= BEGIN + 2 * SECOND
 
 
 def test_the_code_comes_first():

@@ -156,10 +156,10 @@ def test_a_cpu_quota_in_the_middle_of_a_run(tmp_path):
         (folder / "cgroup.procs").write_text(str(run.now["pid"]))
         time.sleep(2)
         assert "cpu-throttled" not in run.findings
-        (folder / "cpu.cfs_quota_us").write_text("20000")
+        (folder / "cpu.cfs_quota_us").write_text("5000")
         run.until(lambda r: "cpu-throttled" in r.findings)
         sentence = run.findings["cpu-throttled"][0]
-        assert re.search(r"at \d\d:\d\d when the container's limit of 0.2 cores began to run out", sentence)
+        assert re.search(r"at \d\d:\d\d when the container's limit of 0.05 cores began to run out", sentence)
         (folder / "cpu.cfs_quota_us").write_text("-1")
         run.until(lambda r: not r.findings.get("cpu-throttled", ("", False))[1])
         pace.path.unlink()

@@ -108,7 +108,7 @@ class Cgroup:
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         self._pid, self._proc = pid, proc
         self._mounts: tuple[Mount, ...] | None = None
-        self._search = Paced(2.0, 0.002)
+        self._search = Paced(0.9, 0.002)
         self._where = ""
         self._quotas: dict[str, float] = {}
         self._limited: tuple[str, _Names] | None = None

@@ -158,7 +158,7 @@ HOST = (
 DEVICE = (
     Condition(
         "gpu-throttled",
-        ("clock", "clock.max", "temperature", "power", "power.limit", "throttle"),
+        ("clock", "clock.max", "utilisation", "temperature", "power", "power.limit", "throttle"),
         _gpu_throttled,
     ),
     Condition("gpu-contention", ("utilisation.others", "utilisation"), _gpu_contention),
