@@ -91,6 +91,19 @@ def growth(
     return stretch(wall[:upto], used[:upto] if cpu else None)
 
 
+def crowded(rng: Rng, climb: float) -> Stretch:
+    """On a machine with a dozen others: a fifth of a core is left, and the mood changes in spells."""
+    cpu = np.linspace(8, 8 * climb, 200) * MS * lognormal(rng, 200, 0.15)
+    wall = 3 * cpu * lognormal(rng, 200, 0.5)
+    at = 0
+    while at < 200:
+        spell = slice(at, at + int(rng.integers(15, 80)))
+        cpu[spell] *= rng.uniform(1.0, 1.5)
+        wall[spell] *= rng.uniform(1.0, 2.5)
+        at = spell.stop
+    return stretch(wall, cpu)
+
+
 def share(direction: str, make: Callable[[Rng], Stretch], tries: int, seed: int = 0) -> float:
     """How often the trend of what `make` makes is called that."""
     return (
@@ -108,6 +121,7 @@ NOTHING_RISES: dict[str, Callable[[Rng], Stretch]] = {
     "neighbour": neighbour,
     "neighbour, first 5 s": lambda rng: neighbour(rng, 5.0),
     "neighbour, no CPU": lambda rng: neighbour(rng, cpu=False),
+    "crowded": lambda rng: crowded(rng, 1.0),
     "shift": shift,
     "shift, no CPU": lambda rng: shift(rng, cpu=False),
 }
@@ -116,6 +130,7 @@ RISES: dict[str, Callable[[Rng], Stretch]] = {
     "11 to 45 ms in 376": lambda rng: growth(rng, 11, 45, 376),
     "11 to 45 ms, first 5 s": lambda rng: growth(rng, 11, 45, 376, 5.0),
     "11 to 45 ms, first 5 s, no CPU": lambda rng: growth(rng, 11, 45, 376, 5.0, cpu=False),
+    "8 to 24 ms, crowded": lambda rng: crowded(rng, 3.0),
     "10 to 34 ms in 820": lambda rng: growth(rng, 10, 34, 820),
     "0.017 to 10.6 ms in 3000": lambda rng: growth(rng, 0.017, 10.6, 3000),
     "0.18 to 7.6 ms in 2408": lambda rng: growth(rng, 0.18, 7.6, 2408),
@@ -131,7 +146,7 @@ def test_noise_is_seldom_called_rising(case: str) -> None:
 @pytest.mark.parametrize("case", RISES)
 def test_growth_is_called_rising(case: str) -> None:
     # A neighbour in the first 5 s can hide the growth for a while, more so when CPU time is not known.
-    least = 0.75 if "no CPU" in case else 0.85 if "first" in case else 0.96
+    least = 0.75 if "no CPU" in case else 0.85 if "first" in case else 0.9 if "crowded" in case else 0.96
     assert share("rising", RISES[case], 50) >= least
 
 

@@ -98,7 +98,9 @@ def test_looking_may_end_when_more_of_it_would_change_nothing() -> None:
     assert calm(FLAT, STEADY) and calm(RISING, LEAK)
     assert not calm(UNCLEAR, STEADY)  # there is room for it to double
     assert calm(replace(UNCLEAR, low=-2e-6, high=2e-6), STEADY)
-    assert not calm(FLAT, replace(STEADY, direction="unclear"))
+    assert not calm(FLAT, replace(STEADY, direction="unclear", slope=50.0))
+    assert not calm(FLAT, replace(STEADY, direction="unclear", slope=float("nan")))
+    assert calm(FLAT, replace(STEADY, direction="unclear", slope=-50.0))
     assert not calm(None, STEADY) and not calm(FLAT, None)
     assert certain(effect(3.0, 2.0, 4.0)) and certain(effect(0.2, 0.1, 0.4))
     assert certain(effect(1.0, 0.9, 1.1)) and certain(effect(1.0, 0.5, 2.0, (1.0, 0.9, 1.1)))

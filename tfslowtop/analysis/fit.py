@@ -25,6 +25,8 @@ FLAT_ROOM = 2.0
 FLAT_RATE = 0.005 / 100
 #: Each half must rise by this share of the whole slope: one jump is not a rise.
 HALF_SHARE = 0.15
+#: And so must each side of the largest jump, by more, where it has blocks enough to tell.
+SIDE_SHARE, LEAST_SIDE = 0.4, 12
 _Z = 1.96
 _RHO_LIMIT = 0.97
 
@@ -89,16 +91,17 @@ def _autocorrelation(residuals: Floats) -> float:
     return float(np.clip(rho + np.sqrt((1.0 - rho * rho) / n), 0.0, _RHO_LIMIT))
 
 
-def _shape(x: Floats, y: Floats) -> tuple[float, float]:
-    """How much of the ranks a line explains, and how much a single jump."""
+def _shape(x: Floats, y: Floats) -> tuple[float, float, int]:
+    """How much of the ranks a line explains, how much a single jump, and where that jump would be."""
     r, run = _ranks(y), x - x.mean()
     n, energy = len(r), float(r @ r)
     if energy == 0.0:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0
     line = float(run @ r) ** 2 / float(run @ run)
     left = np.arange(1, n)
-    step = float((np.cumsum(r)[:-1] ** 2 * n / (left * (n - left))).max())
-    return line / energy, step / energy
+    steps = np.cumsum(r)[:-1] ** 2 * n / (left * (n - left))
+    best = int(np.argmax(steps))
+    return line / energy, float(steps[best]) / energy, best + 1
 
 
 def fit(x: Floats, y: Floats) -> Fit:
@@ -118,8 +121,13 @@ def fit(x: Floats, y: Floats) -> Fit:
     half = n // 2
     halves = [middle_slope(x[:half], y[:half]), middle_slope(x[half:], y[half:])]
     steady = all(h * np.sign(slope) >= HALF_SHARE * abs(slope) for h in halves)
-    by_line, by_jump = _shape(x, y)
-    return Fit(slope, low, high, level, span, steady and by_jump <= by_line, by_jump > max(0.5, by_line))
+    by_line, by_jump, at = _shape(x, y)
+    jumps = by_jump > by_line
+    if jumps and min(at, n - at) >= LEAST_SIDE:
+        # What also moves on either side of its jump was only hit by a neighbour on the way.
+        sides = [middle_slope(x[:at], y[:at]), middle_slope(x[at:], y[at:])]
+        jumps = not all(s * np.sign(slope) >= SIDE_SHARE * abs(slope) for s in sides)
+    return Fit(slope, low, high, level, span, steady and not jumps, jumps and by_jump > 0.5)
 
 
 def warm_up(y: Floats) -> int:

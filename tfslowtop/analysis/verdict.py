@@ -137,7 +137,11 @@ def fits(kind: str, verdict: Verdict) -> bool:
 
 def calm(latency: Trend | None, memory: Trend | None) -> bool:
     """Whether it is plain what latency and memory do: a direction, or no room for a rise worth the name."""
-    if latency is None or memory is None or memory.direction == "unclear":
+    if latency is None or memory is None:
+        return False
+    if (
+        memory.direction == "unclear" and not memory.slope <= 0.0
+    ):  # what fell in one step is no leak, NaN may be
         return False
     return latency.direction != "unclear" or latency.room < CALM
 
