@@ -230,6 +230,10 @@ def test_a_callback_that_takes_the_time():
         call("fit-call", 1, 9.0), count("callback", 100, symbol="Log.on_train_batch_end", seconds=5.0)
     )
     assert found.cause == "callback-heavy" and "Log.on_train_batch_end" in found.sentence
+    meanwhile = first(
+        call("fit", 100, 9.0), count("callback", 100, symbol="Log.on_train_batch_end", seconds=5.0)
+    )
+    assert meanwhile.cause == "callback-heavy"
 
 
 def test_copies_count_when_they_are_large():
@@ -238,12 +242,29 @@ def test_copies_count_when_they_are_large():
     assert diagnose(facts(count("host-sync", 100, seconds=3.0, size=400))) == ()  # looking at a loss
 
 
+def test_predict_that_computes_is_as_it_should_be():
+    keras = "/env/lib/python3.11/site-packages/keras/src/backend/tensorflow/trainer.py"
+    inside = call("library-function", 100, 6.0, line=9, file=keras)
+    assert diagnose(facts(call("predict", 100, 8.0, line=9), inside)) == ()
+
+
+def test_a_leak_explains_what_the_collector_does():
+    kept = count("kept-object", 500, symbol="log|dict", line=34, size=50_000_000)
+    gauges = {"gc pause seconds": Grows(0, 3, 3, None), **rss(1e5)}
+    found = diagnose(facts(call("gc", 100, 3.0, file="", line=0), kept, steps=1000, gauges=gauges))
+    assert [f.cause for f in found] == ["python-leak"]
+    assert [s.cause for s in found[0].symptoms] == ["gc-pause"]
+
+
 def test_leaks_and_who_holds_them():
     grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=80_000_000)
     numbers = count("kept-object", 2000, symbol="losses|list", line=35, size=60_000)
     found = first(grown, numbers, steps=1000, gauges=rss(1e5))
     assert (found.cause, found.line, found.symbol) == ("tensor-leak", 33, "history")
-    assert found.basis == "not measured" and "history, a list, has 1,300 more entries with tensors" in found.sentence
+    assert (
+        found.basis == "not measured"
+        and "history, a list, has 1,300 more entries with tensors" in found.sentence
+    )
     found = first(
         count("kept-object", 500, symbol="log|dict", line=34, size=50_000_000), steps=1000, gauges=rss(1e5)
     )

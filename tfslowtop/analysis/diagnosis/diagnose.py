@@ -35,7 +35,7 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
         _LEAKS, (*_GRAPHS, *_CREATED, *_RETRACES, "variable-recreated", "growing-input", "predict-loop")
     ),
     "growing-input": (*_GRAPHS, *_RETRACES, *_CREATED, "session-leak"),
-    "gc-pause": ("python-leak", *_CREATED, "predict-loop"),
+    "gc-pause": (*_LEAKS, *_CREATED, "predict-loop"),
     "eager-step": (
         *_CREATED, "variable-recreated", "growing-input", "per-sample", "predict-loop", "python-op",
         *_RETRACES, "callback-heavy", "host-copy", "input-bound", "trace-slow", *_GRAPHS,
@@ -91,7 +91,7 @@ def _explanation(f: Finding, found: list[Finding]) -> Finding | None:
                 and f.key[1:] != other.key[1:]
             ):
                 continue  # a function of the user's own has its own reason
-            if f.cause in _LEAKS or other.rank >= _WEIGHS * f.rank:
+            if "not measured" in (f.basis, other.basis) or other.rank >= _WEIGHS * f.rank:
                 return other
     return None
 

@@ -116,7 +116,7 @@ def host(facts: Facts) -> list[Finding]:
 def callbacks(facts: Facts) -> list[Finding]:
     """A callback of the user's, or Keras' own that writes; and saving in a loop of one's own."""
     found = []
-    fits = facts.of("fit-call")
+    fits = facts.of("fit-call") or facts.of("fit")  # the call is known when it is over, its batches before
     every = [c for c in facts.counted("callback") if c.seconds > 0]
     if fits and every:
         worst = max(every, key=lambda c: c.seconds)
