@@ -58,7 +58,7 @@ def _out(record: Record, begin: int) -> list[Any]:
     if isinstance(event, Samples):
         samples = list(SAMPLE.iter_unpack(event.packed))
         columns = [[(s - begin) // 1000 for s, _, _ in samples]]
-        columns += [[round(sample[i] / 1000) for sample in samples] for i in (1, 2)]
+        columns += [[-(-sample[i] // 1000) for sample in samples] for i in (1, 2)]  # what took time is not 0
         starts = columns[0]
         columns[0] = [b - a for a, b in zip([0, *starts], starts, strict=False)]
         return [when, "Samples", event.stream, event.first, *columns]
