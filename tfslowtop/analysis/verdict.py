@@ -139,9 +139,8 @@ def calm(latency: Trend | None, memory: Trend | None) -> bool:
     """Whether it is plain what latency and memory do: a direction, or no room for a rise worth the name."""
     if latency is None or memory is None:
         return False
-    if (
-        memory.direction == "unclear" and not memory.slope <= 0.0
-    ):  # what fell in one step is no leak, NaN may be
+    # What fell in one step is no leak; what is not known yet (NaN) may be one.
+    if memory.direction == "unclear" and not memory.slope <= 0.0:
         return False
     return latency.direction != "unclear" or latency.room < CALM
 
