@@ -11,11 +11,11 @@ from tfslowtop.analysis.effect import Effect, Ratio, ab
 from tfslowtop.analysis.trend import Trend
 from tfslowtop.analysis.verdict import Verdict, calm, certain, fits, judge, pauses
 
-FLAT = Trend("flat", 0.0, -1e-6, 1e-6, 0.01, 1000, "", 1000.0, 1.0)
+FLAT = Trend("flat", 0.0, -1e-6, 1e-6, 0.01, 1000, "", 1.0, 0.1)
 RISING = replace(FLAT, direction="rising", slope=1e-5, low=8e-6, high=1.2e-5, climb=3.2)
-UNCLEAR = replace(FLAT, direction="unclear", low=-1e-5, high=1e-5)
-LEAK = Trend("rising", 80e3, 70e3, 90e3, 6e8, 100, "", 400.0)
-STEADY = Trend("flat", 0.0, -100.0, 100.0, 6e8, 100, "", 400.0)
+UNCLEAR = replace(FLAT, direction="unclear", low=-1e-5, high=1e-5, room=1.0)
+LEAK = Trend("rising", 80e3, 70e3, 90e3, 6e8, 100, "")
+STEADY = Trend("flat", 0.0, -100.0, 100.0, 6e8, 100, "")
 
 
 def effect(value: float, low: float, high: float, cpu: tuple[float, float, float] | None = None) -> Effect:
@@ -97,7 +97,7 @@ def test_looking_again_and_again_does_not_find_what_is_not_there() -> None:
 def test_looking_may_end_when_more_of_it_would_change_nothing() -> None:
     assert calm(FLAT, STEADY) and calm(RISING, LEAK)
     assert not calm(UNCLEAR, STEADY)  # there is room for it to double
-    assert calm(replace(UNCLEAR, low=-2e-6, high=2e-6), STEADY)
+    assert calm(replace(UNCLEAR, room=0.2), STEADY)
     assert not calm(FLAT, replace(STEADY, direction="unclear", slope=50.0))
     assert not calm(FLAT, replace(STEADY, direction="unclear", slope=float("nan")))
     assert calm(FLAT, replace(STEADY, direction="unclear", slope=-50.0))

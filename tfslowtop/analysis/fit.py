@@ -51,6 +51,11 @@ class Fit:
         """What a slope amounts to over the whole span."""
         return slope * self.span
 
+    @property
+    def room(self) -> float:
+        """The largest change that the interval leaves room for, as a share of the level."""
+        return self.change(max(abs(self.low), abs(self.high))) / self.level if self.level else np.inf
+
 
 @lru_cache(maxsize=8)
 def _pairs(n: int) -> tuple[Ints, Ints]:

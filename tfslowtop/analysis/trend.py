@@ -43,21 +43,15 @@ class Trend:
     level: float
     n: int
     why: str
-    span: float = 0.0
-    """Iterations from the first block to the last."""
     climb: float = float("nan")
     """The newest tenth of the blocks over the oldest."""
+    room: float = float("inf")
+    """The largest change over the span, as a share of the level, that wall or CPU time leaves room for."""
 
     @property
     def percent(self) -> float:
         """The slope in percent of the level per 100 iterations."""
         return 1e4 * self.slope / self.level if self.level else float("nan")
-
-    @property
-    def room(self) -> float:
-        """The largest change over the span that the interval leaves room for, as a share of the level."""
-        worst = max(abs(self.low), abs(self.high)) * self.span / self.level if self.level else float("inf")
-        return worst if worst == worst else float("inf")
 
 
 def _slow_start(x: Floats, y: Floats) -> int:
@@ -85,16 +79,17 @@ def trend(data: Blocks | Stretch) -> Trend:
     if len(x) < LEAST_BLOCKS:
         return _nothing_yet(wall)
     line = fit(x, wall)
+    room = line.room
     if _is_witness(wall, cpu):
         known = np.isfinite(cpu)
-        direction, why = _with_witness(line, fit(x[known], cpu[known]))
+        used = fit(x[known], cpu[known])
+        room = min(room, used.room)
+        direction, why = _with_witness(line, used)
     else:
         direction, why = word(line, PRACTICAL, PROMISED)
     tenth = max(1, len(wall) // 10)
     climb = float(np.median(wall[-tenth:]) / max(float(np.median(wall[:tenth])), 1e-12))
-    return Trend(
-        direction, line.slope, line.low, line.high, line.level, n - cut * size, why, line.span, climb
-    )
+    return Trend(direction, line.slope, line.low, line.high, line.level, n - cut * size, why, climb, room)
 
 
 def _is_witness(wall: Floats, cpu: Floats) -> bool:
@@ -151,15 +146,14 @@ def slope(x: Floats, y: Floats, least: float = float(2**20)) -> Trend:
         direction, why = word(line, 1.0, 0.5, least)
     if direction == "rising" and not _still_going(x, y):
         direction, why = "unclear", "it grew and stopped"
-    return Trend(direction, line.slope, line.low, line.high, line.level, n - cut * size, why, line.span)
+    return Trend(direction, line.slope, line.low, line.high, line.level, n - cut * size, why)
 
 
 def _unchanged(x: Floats, y: Floats, least: float) -> Trend:
     """Few readings because there was nothing new to read: what stays the same is sent once a second."""
-    span = float(x[-1] - x[0])
-    room = 0.5 * least / span
+    room = 0.5 * least / float(x[-1] - x[0])
     level, why = float(np.median(y)), "any change is too small to matter"
-    return Trend("flat", _pace(x, y), -room, room, level, len(y), why, span)
+    return Trend("flat", _pace(x, y), -room, room, level, len(y), why)
 
 
 def _late(x: Floats) -> slice:
