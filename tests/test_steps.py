@@ -193,39 +193,59 @@ for g in range(20):  # 21
     assert counts == {2: 6, 3: 30, 5: 7, 6: 7, 7: 42, 9: 8, 14: 9, 15: 9, 17: 4, 18: 8, 21: 20}
 
 
+class Data:
+    """A dataset: its iterator tells the tracker of every item that is asked for."""
+
+    def __init__(self, call: Recorder, items: int) -> None:
+        self.call, self.items, self.left = call, items, 0
+
+    def __iter__(self) -> Data:
+        self.left = self.items
+        return self
+
+    def __next__(self) -> int:
+        turn = self.call.tracker.enter(sys._getframe(), time.perf_counter_ns(), 0, id(self))
+        if not self.left:
+            turn.void = True
+            raise StopIteration
+        self.left -= 1
+        turn.bits |= DATA
+        return self.left
+
+
+def test_an_item_that_is_put_together_is_one():
+    def f(call):
+        one, other = Data(call, 6), Data(call, 4)
+        for _ in zip(one, other, strict=False):  # 2
+            call()
+        for _ in range(3):  # 4
+            for _ in enumerate(zip(one, other, strict=False)):  # 5
+                call()
+        for _ in map(lambda x: call(what=7), one):  # 7  # noqa: C417
+            pass
+
+    assert counted(f) == {2: 4, 4: 3, 5: 12, 7: 6}
+
+
 def test_a_loop_over_data_that_ends_shows_the_loop_around_it():
     def f(call):
-        class Data:
-            def __iter__(self):
-                self.left = 4
-                return self
-
-            def __next__(self):
-                turn = call.tracker.enter(sys._getframe(), time.perf_counter_ns())
-                if not self.left:
-                    turn.void = True
-                    raise StopIteration
-                self.left -= 1
-                turn.bits |= DATA
-                return self.left
-
-        data = Data()
-        for _ in range(6):  # 16
-            for _ in data:  # 17
+        data = Data(call, 4)
+        for _ in range(6):  # 2
+            for _ in data:  # 3
                 call()
         it = iter(data)
         n = 0
-        while n < 9:  # 21
+        while n < 9:  # 7
             try:
                 next(it)
             except StopIteration:
                 iter(data)
                 continue
             n += 1
-        for _ in data:  # 28
+        for _ in data:  # 14
             call()
 
-    assert counted(f) == {16: 6, 17: 24, 21: 9, 28: 4}
+    assert counted(f) == {2: 6, 3: 24, 7: 9, 14: 4}
 
 
 def test_the_marks_keep_no_frame_and_no_local_alive():

@@ -11,7 +11,7 @@ from typing import Any
 
 from .agent import Agent
 from .events import Gauge, Note
-from .loops import UPDATE, Loop, Turn
+from .loops import DATA, UPDATE, Loop, Turn
 from .patch import Wrap, unseen
 from .places import Places
 from .tallies import Tallies
@@ -112,7 +112,7 @@ class Kit:
         whether a call counts at all: in a TensorFlow 1 graph, a call builds and does not do. `first` looks at
         the arguments of every call.
         """
-        traced, mark = self.traced_bits, bits & UPDATE
+        traced, mark, gives = self.traced_bits, bits & UPDATE, bool(bits & DATA)
         quiet, clock, getframe, enter, oops = (
             self.quiet,
             time.perf_counter_ns,
@@ -149,7 +149,7 @@ class Kit:
                         return original(*args, **kwds)
                     start = clock()
                     frame = getframe()
-                    turn = enter(frame, start)
+                    turn = enter(frame, start, 0, id(args[0]) if gives else 0)
                     loop = before(frame.f_back, args)
                     del frame  # it is this very frame: a cycle
                     result = original(*args, **kwds)

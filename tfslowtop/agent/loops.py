@@ -104,6 +104,7 @@ class Turn:
         "cpu",
         "end",
         "first",
+        "giver",
         "item",
         "loop",
         "outer",
@@ -123,6 +124,8 @@ class Turn:
         """Which function the turn called last, by id."""
         self.first = 0
         """Which one the first turn of a loop inside called."""
+        self.giver = 0
+        """What gave the first of the item, by id, where it was asked for."""
         self.item = 0
         """The item of a `for`, by id: the next one is another object, made while this one is still there."""
 

@@ -56,7 +56,7 @@ class Visit:
     def __call__(self, *_: Any) -> None:
         """What a tracer that starts later finds in the frame: nothing to do."""
 
-    def move(self, move: Move, frame: FrameType, now: int, what: int) -> Turn | None:
+    def move(self, move: Move, frame: FrameType, now: int, what: int, giver: int) -> Turn | None:
         keep, again, begin = move
         own, here = self.own, frame.f_lasti
         if again and self._anew(keep, here, what):
@@ -75,10 +75,22 @@ class Visit:
             own.append(Turn(loop, now, own[-1] if own else self.base))
             if loop.item and loop.test != here:
                 own[-1].item = id(frame.f_locals.get(loop.item))
+        if own:
+            own[-1].giver = giver if own[-1].loop.test == here else 0
         self.last = here
         self.round = self.again_at(here)
         self.turn = own[-1] if own else self.base
         return self.turn
+
+    def still_asks(self, here: int, giver: int) -> bool:
+        """Whether one item of a `for` comes from several givers, of which the first is not at it again.
+
+        A `zip` of two datasets; a `map` of a function over one.
+        """
+        if not self.own or not here == self.last == self.own[-1].loop.test:
+            return False
+        turn = self.own[-1]
+        return turn.giver not in (0, giver) and not turn.is_over()
 
     def _anew(self, keep: int, here: int, what: int) -> bool:
         """Whether a loop that seems to go round was left and entered anew, by the loop around it.
@@ -93,7 +105,8 @@ class Visit:
 
     def again_at(self, here: int) -> int:
         """The place at which the next call is the next turn of the innermost loop, and of no other."""
-        if not self.own or (len(self.own) > 1 and self.code is not None and self.code.items):
+        own, code = self.own, self.code
+        if not own or own[-1].loop.test == here or (len(own) > 1 and code is not None and code.items):
             return -1
         return here
 
@@ -127,8 +140,11 @@ class Tracker:
         self.loops.append(loop)
         return loop
 
-    def enter(self, wrapper: FrameType, now: int, what: int = 0) -> Turn | None:
-        """A hooked call begins, in the wrapper's frame; the turn that it belongs to, if any. Never raises."""
+    def enter(self, wrapper: FrameType, now: int, what: int = 0, giver: int = 0) -> Turn | None:
+        """A hooked call begins, in the wrapper's frame; the turn that it belongs to, if any. Never raises.
+
+        `what` is the function that is called, by id, and `giver` what gives an item.
+        """
         try:
             wrapper.f_trace = ENTERED
             frame = wrapper.f_back
@@ -145,8 +161,8 @@ class Tracker:
                         turn.again(now)
                         turn.item = 0  # it has another one now, which nobody has looked at
                         return turn  # type: ignore[no-any-return]
-                return self._step(visit, frame, now, what)
-            return self._walk(frame, now, what)
+                return self._step(visit, frame, now, what, giver or what)
+            return self._walk(frame, now, what, giver or what)
         except Exception as error:
             self._oops(error)
             return None
@@ -168,9 +184,11 @@ class Tracker:
                     here.f_trace = None  # its last reference: the turns are closed on the way
                 here = here.f_back
 
-    def _step(self, visit: Visit, frame: FrameType, now: int, what: int) -> Turn | None:
+    def _step(self, visit: Visit, frame: FrameType, now: int, what: int, giver: int) -> Turn | None:
         code, here, own = visit.code, frame.f_lasti, visit.own
         assert code is not None
+        if visit.still_asks(here, giver):
+            return visit.turn
         key = visit.last << 32 | here
         move = code.moves.get(key)
         if move is None:
@@ -181,9 +199,9 @@ class Tracker:
             visit.last = here
             visit.round = visit.again_at(here)
             return visit.turn
-        return visit.move(move, frame, now, what)
+        return visit.move(move, frame, now, what, giver)
 
-    def _walk(self, frame: FrameType, now: int, what: int) -> Turn | None:
+    def _walk(self, frame: FrameType, now: int, what: int, giver: int) -> Turn | None:
         """Outwards to the first known frame, then inwards again, leaving marks."""
         fresh: list[tuple[FrameType, Code, FrameType | None]] = []
         below: FrameType | None = None
@@ -196,7 +214,7 @@ class Tracker:
                 entered = True  # inside another hooked call, which was counted when it began
             elif visit.__class__ is Visit:
                 if visit.code is not None:
-                    turn = visit.turn if entered else self._step(visit, at, now, what)
+                    turn = visit.turn if entered else self._step(visit, at, now, what, giver)
                     self._mark(below, turn)
                     break
                 # A library's generator lives as long as the loop over it: its first place is where a round
@@ -221,7 +239,7 @@ class Tracker:
                 at.f_trace = visit
             here = at.f_lasti
             move = code.moves.get(~here) or code.moves.setdefault(~here, code.move(-1, here))
-            turn = visit.move(move, at, now, what)
+            turn = visit.move(move, at, now, what, giver)
             self._mark(below, turn)
         return turn
 
