@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from tfslowtop import watch
 from tfslowtop.agent.events import SAMPLE, Ended, Event, Gauge, Phase, Samples, Stream, Tally, Toggled
 from tfslowtop.analysis.session import Session
 from tfslowtop.watch import Lens, Run, joined
@@ -83,8 +82,7 @@ class Scripted:
         return []
 
 
-def test_what_somebody_waits_for_is_shown_at_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watch, "REFRESH", 1e6)
+def test_what_somebody_waits_for_is_shown_at_once():
     source = Scripted(
         [Stream(1, "k", "kernel", "a.py", 1), samples(1, 0, 5)],
         [samples(1, 5, 5)],
@@ -99,5 +97,5 @@ def test_what_somebody_waits_for_is_shown_at_once(monkeypatch: pytest.MonkeyPatc
         if view.fixes:
             source.go_on.set()
 
-    Run(source, Lens(), on_view).pump()
+    Run(source, Lens(refresh=1e6), on_view).pump()
     assert seen == [(5, ()), (15, ("a",)), (20, ("a",))]

@@ -33,6 +33,7 @@ class Lens:
 
     columns: int = 60
     column_seconds: float = 0.5
+    refresh: float = REFRESH
 
 
 def joined(batch: Iterable[Event]) -> list[Event]:
@@ -92,7 +93,7 @@ class Run:
                 waiting += new
                 now = time.monotonic()
                 if now >= due or any(isinstance(event, _AWAITED) for event in new):
-                    due = now + REFRESH
+                    due = now + self._lens.refresh
                     while self._gauges:
                         self.session.sense(self._gauges.popleft())
                     self.session.feed(joined(waiting))

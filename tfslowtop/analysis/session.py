@@ -528,8 +528,8 @@ class Session:
             per_step = recent / 100 / rate
             words = f"{ms(per_step)} per step" if math.isfinite(per_step) else ""
             curve = filled(share.curve(*window, at), window[1])
-            quantiles = share.spread.quantiles((0.5, 0.95))
-            panels.append(PanelView(name, "%", curve, recent, *quantiles, None, words, share.spread))
+            median, p95 = share.spread.quantiles((0.5, 0.95))
+            panels.append(PanelView(name, "%", curve, recent, median, p95, None, words, share.spread))
         return panels
 
 

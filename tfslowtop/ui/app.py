@@ -20,7 +20,7 @@ from ..export.scenarios import BLOCK_SECONDS
 from ..sources.child import ChildSource
 from ..sources.inprocess import InProcessSource
 from ..sources.source import Source, SourceError
-from ..watch import Lens, Run
+from ..watch import REFRESH, Lens, Run
 from .demo import scenes
 from .messages import Broken, Updated
 from .screens.live import LiveScreen
@@ -74,6 +74,8 @@ class TfslowtopApp(Windows):
     ]
     #: A screen of its own shows at least as much as the panels do.
     LEAST_COLUMNS = 60
+    #: Seconds without a key or the mouse after which the curves move less often, and how often then.
+    ALONE_AFTER, ALONE = 30.0, 1.0
     #: Seconds that one column of a curve may stand for.
     ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 
@@ -94,6 +96,7 @@ class TfslowtopApp(Windows):
         """What the screen shows while it is paused."""
         self._baselines: dict[str, float] = {}
         self._cpu = (time.process_time(), time.monotonic())
+        self._touched = time.monotonic()
         self._own_cpu = 0.0
 
     def make_main(self) -> MainScreen:
@@ -180,6 +183,9 @@ class TfslowtopApp(Windows):
             return
         # As many columns as any screen can show: one that is opened while the view stands still has them all.
         self._lens.columns = max(self.size.width, self.LEAST_COLUMNS)
+        # Repainting is most of what the watcher costs; where nobody is at the keys it can wait a little.
+        watched = self._tour is not None or time.monotonic() - self._touched < self.ALONE_AFTER
+        self._lens.refresh = REFRESH if watched else self.ALONE
         view, run = self._view, self._run
         words = self._state(run, view) if run is not None else ""
         words = f"PAUSED · {words}" if self._paused else words
@@ -220,6 +226,10 @@ class TfslowtopApp(Windows):
             if not self._paused or event.view.ended is not None:
                 self._show()
             self._play()
+
+    @on(MainScreen.Resumed)
+    def _resumed(self) -> None:
+        self._show()
 
     @on(Broken)
     def _broken(self, event: Broken) -> None:

@@ -64,6 +64,8 @@ class Windows(App[None]):
     """By scenario, as texts: what was asked for on the command line or since."""
     _tour: Tour | None = None
     _caption: Caption | None = None
+    _touched = 0.0
+    """When somebody last used a key or the mouse, or started it."""
     #: One for all: strips remember what came out of it.
     _seven_bits = SevenBits()
 
@@ -195,6 +197,8 @@ class Windows(App[None]):
             self._caption.show(self._tour.caption)
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, (events.Key, events.MouseEvent)):
+            self._touched = time.monotonic()
         if self._tour is not None and isinstance(event, (events.Key, events.MouseDown)):
             self.end_tour()
             if isinstance(event, events.Key) and event.key not in _QUIT:

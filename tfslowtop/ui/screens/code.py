@@ -83,7 +83,7 @@ class CodeScreen(LiveScreen):
         rows = (
             ("Claim", scenario.claim + (f" (article {scenario.source})" if scenario.source else "")),
             ("Kind", scenario.kind),
-            ("Measured", self._verdict or "not yet; it is not running"),
+            ("Measured", self._verdict or "not yet"),
             ("How it works", scenario.mechanism),
             ("The article's own example", scenario.example),
         )

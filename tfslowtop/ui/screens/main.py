@@ -9,6 +9,7 @@ from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -33,6 +34,9 @@ FIXED = ("latency", "rss", "gpu", "retraces")
 
 
 class MainScreen(Screen[None]):
+    class Resumed(Message):
+        """It is on top again, and shows what it showed when it was left."""
+
     AUTO_FOCUS = "#scenarios"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (22, "-middle"), (32, "-tall")]
@@ -78,6 +82,9 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         self._panels["gpu"].set_class(True, "-folded")
         self.query_one("#failure").display = False
+
+    def on_screen_resume(self) -> None:
+        self.post_message(self.Resumed())
 
     def on_resize(self) -> None:
         width, height = self.app.size

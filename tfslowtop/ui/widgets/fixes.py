@@ -50,41 +50,34 @@ class Fixes(OptionList):
 
     def show(self, active: tuple[str, ...], wanted: tuple[str, ...], marks: tuple[Mark, ...]) -> None:
         """`active` is what the target has confirmed, `wanted` what was asked for."""
-        effects = {id: (mark, mark is marks[-1]) for mark in marks for id in mark.changed}
-        width = self.scrollable_content_region.width or 80
-        lines = [
-            self._line(n, fix, active, wanted, *effects.get(fix.id, (None, False)), width)
-            for n, fix in enumerate(self._fixes)
-        ]
+        last = {id: mark for mark in marks for id in mark.changed}
+        lines = []
+        for n, fix in enumerate(self._fixes):
+            line, mark = self._line(n, fix, active, wanted), last.get(fix.id)
+            if mark is not None:
+                line.append(self._effect(fix, mark, newest=mark is marks[-1]), "italic")
+            lines.append(line)
         for n, line in enumerate(lines):
             if n >= len(self._texts) or line.plain != self._texts[n]:
                 self.replace_option_prompt_at_index(n, plain_text(line) if self._ascii else line)
         self._texts = [line.plain for line in lines]
 
     @staticmethod
-    def _line(
-        n: int,
-        fix: Fix,
-        active: tuple[str, ...],
-        wanted: tuple[str, ...],
-        mark: Mark | None,
-        newest: bool,
-        width: int,
-    ) -> Text:
+    def _line(n: int, fix: Fix, active: tuple[str, ...], wanted: tuple[str, ...]) -> Text:
         on, asked = fix.id in active, fix.id in wanted
         box = "[x]" if on else "[ ]"
         text = Text(
             f"{n + 1 if n < 9 else ' '} {box if on == asked else '[…]'} ", no_wrap=True, overflow="ellipsis"
         )
-        text.append(fix.title, "bold" if on else "")
-        if mark is not None:
-            word = "on" if fix.id in mark.fixes else "off"
-            with_others = " with others" if len(mark.changed) > 1 else ""
-            begin = f"      {word}{with_others}: "
-            waiting = "measuring …" if newest else "not measured: the next toggle came too soon"
-            said = told(mark.effect, width - len(begin)) if mark.effect else waiting
-            text.append(f"\n{begin}{said}", "italic")
-        return text
+        return text.append(fix.title, "bold" if on else "")
+
+    def _effect(self, fix: Fix, mark: Mark, *, newest: bool) -> str:
+        word = "on" if fix.id in mark.fixes else "off"
+        with_others = " with others" if len(mark.changed) > 1 else ""
+        begin = f"      {word}{with_others}: "
+        waiting = "measuring …" if newest else "not measured: the next toggle came too soon"
+        width = self.scrollable_content_region.width or 80
+        return f"\n{begin}{told(mark.effect, width - len(begin)) if mark.effect else waiting}"
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
