@@ -14,7 +14,6 @@ import contextlib
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,12 +24,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import nvml_stand_in as stand_in  # noqa: E402
-from test_machine_for_real import HEAT, PACED, Pace, Watched, calm, watched  # noqa: E402
+from test_machine_for_real import HEAT, PACED, Pace, Watched, calm, lasts, neighbours, watched  # noqa: E402
 from test_sensors_cgroup import group  # noqa: E402
 
 Begin = Callable[[Watched], Callable[[], None]]
 """Makes trouble for the script; what it returns ends it."""
-SPIN = [sys.executable, "-c", "while True: sum(range(1000))"]
 
 
 @contextlib.contextmanager
@@ -59,18 +57,11 @@ def quota(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
 
 
 @contextlib.contextmanager
-def neighbours(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
+def busy(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
     def begin(run: Watched) -> Callable[[], None]:
-        for thread in Path(f"/proc/{run.now['pid']}/task").iterdir():
-            os.sched_setaffinity(int(thread.name), {0})
-        spinning = [subprocess.Popen(["taskset", "-c", "0", *SPIN]) for _ in range(3)]
-
-        def end() -> None:
-            for each in spinning:
-                each.kill()
-                each.wait()
-
-        return end
+        stack = contextlib.ExitStack()
+        stack.enter_context(neighbours(run.now["pid"]))
+        return stack.close
 
     yield dict(os.environ), begin
 
@@ -81,7 +72,7 @@ TROUBLES = {
     ),
     "gpu-contention": lambda folder: gpu({"gpu.0.use.0": "{} 37", "gpu.0.use.1": "1 60"}, folder),
     "cpu-throttled": quota,
-    "cpu-contention": neighbours,
+    "cpu-contention": busy,
 }
 
 
@@ -92,12 +83,12 @@ def measure(cause: str, rounds: int, folder: Path) -> list[float]:
         run.until(lambda r: r.now.get("steps", 0) >= 50)
         begin(run)()
         for _ in range(rounds):
-            run.until(lambda r: not r.findings.get(cause, ("", False))[1])
+            run.until(lambda r: not lasts(cause)(r))
             time.sleep(3 + random.random())
             begun = time.perf_counter()
             end = begin(run)
             try:
-                run.until(lambda r: r.findings.get(cause, ("", False))[1], 20)
+                run.until(lasts(cause), 20)
                 found.append(time.perf_counter() - begun)
             finally:
                 end()

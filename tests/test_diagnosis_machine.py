@@ -30,7 +30,7 @@ HOST = {
     "machine.others": 10.0, "swap": 0.0, "faults.major": 0.0, "pressure.memory": 0.0,
     "cgroup.cpu.quota": 2.0, "cgroup.cpu.throttled": 0.0, "cgroup.cpu.waited": 0.0,
     "cgroup.memory": 3.9e9, "cgroup.memory.working": 2e9, "cgroup.memory.limit": 4e9,
-    "cgroup.memory.hits": 0.0,
+    "cgroup.memory.hits": 0.0, "cgroup.memory.refaults": 0.0,
 }  # fmt: skip
 DEVICE = {
     "memory": 70.0 * GIB, "memory.total": 80.0 * GIB, "memory.own": 70.0 * GIB, "memory.others": 0.0,
@@ -165,6 +165,18 @@ def test_trouble_that_costs_nothing_is_told_only_while_it_lasts():
     assert run.to(105).causes == []
 
 
+def test_a_quota_that_was_not_there_before():
+    """The readings that tell of it have no past."""
+
+    def plan(second: float) -> tuple[dict[str, float], float]:
+        readings, step = trouble("cpu-throttled", 20)(second)
+        return {n: v for n, v in readings.items() if second >= 20 or not n.startswith("cgroup.cpu")}, step
+
+    assert Run(plan).until("cpu-throttled", 25).sentence == (
+        f"Steps went from 21 to 34 ms at {of_day(20)} {SENTENCES['cpu-throttled']}"
+    )
+
+
 def test_short_visits_are_no_trouble():
     """A second out of every five, which no machine is free of."""
 
@@ -266,7 +278,14 @@ def test_a_memory_limit():
     # A data set that is read through the cache: the limit is met all the time, and nobody waits.
     cached = {"cgroup.memory": 3.99e9, "cgroup.memory.hits": 500.0, "pressure.memory": 3.0}
     assert Run(lambda second: (CALM | cached, 0.021)).to(30).causes == []
-    for more in (full | {"cgroup.memory.hits": 30.0}, cached | {"pressure.memory": 60.0}):
+    # A first look at a mapped file.
+    mapped = cached | {"faults.major": 900.0}
+    assert Run(lambda second: (CALM | mapped, 0.021)).to(30).causes == []
+    for more in (
+        full | {"cgroup.memory.hits": 30.0},
+        cached | {"pressure.memory": 60.0},
+        mapped | {"cgroup.memory.refaults": 700.0},
+    ):
         run = Run(lambda at, more=more: (CALM | more, 0.034) if at >= 20 else (CALM, 0.021))
         assert " ms at " in run.until("memory-pressure", 25).sentence
         assert "when memory ran short (3.99 GB of the limit of 4 GB are in use" in run.found[0].sentence
@@ -326,6 +345,6 @@ def test_the_session_takes_the_sensors_readings():
 
 def test_the_code_comes_first():
     during = TROUBLE["cpu-contention"] | {"machine.cpus": 4.0}
-    spell = Spell("cpu-contention", "", 0, 9 * SECOND, True, 5.4, {}, during)
+    spell = Spell("cpu-contention", "", 0, 9 * SECOND, True, 5.4, False, {}, during)
     found = diagnose(facts(traced("retrace-shape", 90, 2.0), spells=(spell,)))
     assert [f.cause for f in found] == ["retrace-shape", "cpu-contention"]

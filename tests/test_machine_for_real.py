@@ -148,42 +148,76 @@ def test_gpus_in_the_middle_of_a_run(library, tmp_path):
     assert 20 <= throttled["evidence"]["step_ms_before"] < throttled["evidence"]["step_ms"]
 
 
-@pytest.mark.tensorflow
-def test_a_cpu_quota_in_the_middle_of_a_run(tmp_path):
-    pace = Pace(tmp_path / "pace", "0.010 busy")
-    with group("cpu", cfs_period_us=100_000) as folder, watched(PACED, str(pace.path)) as run:
-        run.until(lambda r: r.now.get("steps", 0) >= 50)
-        (folder / "cgroup.procs").write_text(str(run.now["pid"]))
-        time.sleep(2)
-        assert "cpu-throttled" not in run.findings
-        (folder / "cpu.cfs_quota_us").write_text("5000")
-        run.until(lambda r: "cpu-throttled" in r.findings)
-        sentence = run.findings["cpu-throttled"][0]
-        assert re.search(r"at \d\d:\d\d when the container's limit of 0.05 cores began to run out", sentence)
-        (folder / "cpu.cfs_quota_us").write_text("-1")
-        run.until(lambda r: not r.findings.get("cpu-throttled", ("", False))[1])
-        pace.path.unlink()
-        assert run.end()["target"]["exit_code"] == 0
+def cold_file(path: Path, size: int) -> str:
+    """One that is on the disk and not in anybody's cache."""
+    with path.open("wb") as file:
+        file.write(os.urandom(size))
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return str(path)
+
+
+@contextmanager
+def neighbours(pid: int) -> Iterator[None]:
+    """Three that spin on the one core that is left to `pid`."""
+    cores = os.sched_getaffinity(pid)
+    core = {min(cores)}
+    threads = [int(each.name) for each in Path(f"/proc/{pid}/task").iterdir()]
+    spin = [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {core})\nwhile True: sum(range(1000))"]
+    spinning = [subprocess.Popen(spin) for _ in range(3)]
+    try:
+        for each in threads:
+            os.sched_setaffinity(each, core)
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+        for each in threads:
+            os.sched_setaffinity(each, cores)
+
+
+def lasts(cause: str) -> Callable[[Watched], bool]:
+    return lambda run: bool(run.findings.get(cause, ("", False))[1])
 
 
 @pytest.mark.tensorflow
-def test_busy_neighbours_in_the_middle_of_a_run(tmp_path):
-    """On one core, so that two of them are enough on any machine."""
+def test_the_host_in_the_middle_of_a_run(tmp_path):
+    """Busy neighbours, then a quota, then a memory limit. Whether there are no busy neighbours without ours, a
+    test cannot know."""
     pace = Pace(tmp_path / "pace", "0.010 busy")
-    spin = [sys.executable, "-c", "while True: sum(range(1000))"]
-    with watched(PACED, str(pace.path)) as run:
+    with (
+        group("cpu", cfs_period_us=100_000) as quota,
+        group("memory") as limit,
+        watched(PACED, str(pace.path)) as run,
+    ):
         run.until(lambda r: r.now.get("steps", 0) >= 50)
-        for thread in Path(f"/proc/{run.now['pid']}/task").iterdir():
-            os.sched_setaffinity(int(thread.name), {0})
-        neighbours = [subprocess.Popen(spin) for _ in range(3)]
-        try:
-            for each in neighbours:
-                os.sched_setaffinity(each.pid, {0})
-            run.until(lambda r: r.findings.get("cpu-contention", ("", False))[1])
-        finally:
-            for each in neighbours:
-                each.kill()
-                each.wait()
+        pid = run.now["pid"]
+        for each in (quota, limit):
+            (each / "cgroup.procs").write_text(str(pid))
+        with neighbours(pid):
+            run.until(lasts("cpu-contention"))
         assert "without a core" in run.findings["cpu-contention"][0]
+        assert not {"cpu-throttled", "memory-pressure"} & set(run.findings)
+
+        (quota / "cpu.cfs_quota_us").write_text("5000")
+        run.until(lasts("cpu-throttled"))
+        said = run.findings["cpu-throttled"][0]
+        assert re.search(r"at \d\d:\d\d when the container's limit of 0.05 cores began to run out", said)
+        (quota / "cpu.cfs_quota_us").write_text("-1")
+        run.until(lambda r: not lasts("cpu-throttled")(r))
+
+        pace(f"0.005 {cold_file(tmp_path / 'data', 75 << 20)}")
+        time.sleep(3)
+        assert "memory-pressure" not in run.findings
+        (limit / "memory.limit_in_bytes").write_text(str(40 << 20))
+        run.until(lasts("memory-pressure"))
+        said = run.findings["memory-pressure"][0]
+        # A step may take so long then that there are too few of them to compare.
+        assert re.search(r"[Mm]emory ran short \(4[12][.\d]* MB of the limit of 41.9 MB are in use", said)
+        assert re.search(r" at \d\d:\d\d", said)
+        (limit / "memory.limit_in_bytes").write_text("-1")
+        run.until(lambda r: not lasts("memory-pressure")(r))
         pace.path.unlink()
         assert run.end()["target"]["exit_code"] == 0

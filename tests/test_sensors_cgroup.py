@@ -125,13 +125,15 @@ def test_version_2_in_a_copy_of_its_files(tmp_path):
     (leaf / "memory.max").write_text("1000\n")
     (leaf / "memory.high").write_text("800\n")
     (leaf / "memory.current").write_text("700\n")
-    (leaf / "memory.stat").write_text("anon 400\ninactive_file 250\nactive_file 50\n")
+    (leaf / "memory.stat").write_text(
+        "inactive_file 250\nworkingset_refault_anon 1\nworkingset_refault_file 5\n"
+    )
     (leaf / "memory.events").write_text("low 0\nhigh 4\nmax 3\noom 0\n")
     (leaf / "cgroup.type").write_text("domain\n")
     (leaf / "cpu.pressure").write_text("some avg10=12.50 avg60=1.00 avg300=0.00 total=9000000\n")
     cgroup = Cgroup(9, proc)
     cgroup.look(0.0)
-    assert cgroup.read() == CgroupReading(1.5, 40, 10, 2.5, 800, 700, 450, 7)
+    assert cgroup.read() == CgroupReading(1.5, 40, 10, 2.5, 800, 700, 450, 7, 6)
     assert cgroup.pressure == str(leaf)
     assert stalled("cpu", cgroup.pressure, proc) == 9.0 and stalled("io", cgroup.pressure, proc) is None
 

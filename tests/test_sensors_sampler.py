@@ -86,7 +86,7 @@ def test_the_table_names_every_gauge():
         ChildrenReading((2,), 1.0, 1.0),
         MachineReading(*[1.0] * 7),
         PressureReading("machine", 1.0, 1.0, 1.0),
-        CgroupReading(*[1.0] * 8),
+        CgroupReading(*[1.0] * 9),
     )
     gauges = Gauges()
     gauges.host(HostReading(0, 1, full.process, cgroup=full.cgroup))

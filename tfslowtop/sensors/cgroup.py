@@ -36,6 +36,8 @@ class CgroupReading:
     memory_working: float | None = None
     #: How often an allocation met the limit.
     limit_hits: float | None = None
+    #: Pages that were dropped or swapped out to make room, and then wanted again.
+    refaults: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class _Memory:
     used: float | None = None
     working: float | None = None
     hits: float | None = None
+    refaults: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +55,14 @@ class _Names:
 
     limits: tuple[str, ...]
     used: str
-    droppable: bytes
+    #: In front of each name in memory.stat that is of the group with those below it.
+    whole: bytes
     events: str
 
 
-_V1 = _Names(("memory.limit_in_bytes",), "memory.usage_in_bytes", b"total_inactive_file ", "memory.failcnt")
+_V1 = _Names(("memory.limit_in_bytes",), "memory.usage_in_bytes", b"total_", "memory.failcnt")
 # memory.high does not kill but slows down, which is what we are after, so the lower of the two counts.
-_V2 = _Names(("memory.max", "memory.high"), "memory.current", b"inactive_file ", "memory.events")
+_V2 = _Names(("memory.max", "memory.high"), "memory.current", b"", "memory.events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,7 @@ class Cgroup:
             memory=memory.used,
             memory_working=memory.working,
             limit_hits=memory.hits,
+            refaults=memory.refaults,
         )
 
 
@@ -214,11 +219,16 @@ def _limit(directory: str, names: _Names) -> float | None:
 
 def _memory(directory: str, names: _Names) -> _Memory:
     used = _number(slurp(f"{directory}/{names.used}"))
-    droppable = number_after(names.droppable, slurp(f"{directory}/memory.stat"))
+    stat = slurp(f"{directory}/memory.stat")
+    droppable = number_after(names.whole + b"inactive_file ", stat)
     working = max(0.0, used - droppable) if used is not None and droppable is not None else None
+    kinds = (b"workingset_refault_file ", b"workingset_refault_anon ", b"workingset_refault ")
+    back = [count for kind in kinds if (count := number_after(names.whole + kind, stat)) is not None]
     events = slurp(f"{directory}/{names.events}")
     hits = [hit for name in (b"max ", b"high ", b"") if (hit := number_after(name, events)) is not None]
-    return _Memory(_limit(directory, names), used, working, sum(hits) if hits else None)
+    return _Memory(
+        _limit(directory, names), used, working, sum(hits) if hits else None, sum(back) if back else None
+    )
 
 
 def _number(data: bytes | None) -> float | None:

@@ -28,6 +28,7 @@ gauge holds until the next of its name.
 | cgroup.cpu.waited | time lost to the quota, over all cores | s per s |
 | cgroup.memory, .memory.working, .memory.limit | used, that without droppable cache, the limit | bytes |
 | cgroup.memory.hits | allocations that met the limit | per s |
+| cgroup.memory.refaults | pages that had made room and were wanted again | per s |
 | gpu.N.memory, gpu.N.memory.total | of device N; a MIG slice is `gpu.0:1` | bytes |
 | gpu.N.memory.own, gpu.N.memory.others | of the target's family, of other processes | bytes |
 | gpu.N.utilisation, .own, .others | time in which a kernel ran; by whom | % |
@@ -133,6 +134,7 @@ def _host(now: HostReading, then: HostReading) -> _Values:
     yield "cgroup.memory.working", group.memory_working
     yield "cgroup.memory.limit", group.memory_limit
     yield "cgroup.memory.hits", rate(group.limit_hits, earlier.limit_hits)
+    yield "cgroup.memory.refaults", rate(group.refaults, earlier.refaults)
 
 
 def _device(device: GpuDevice) -> _Values:

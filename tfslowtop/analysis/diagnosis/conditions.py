@@ -80,12 +80,14 @@ def _memory_pressure(now: Readings, usual: Usual) -> float | None:
     pressure, major = now.get("pressure.memory", 0.0), now.get("faults.major", 0.0)
     swapping = major >= MAJOR and now.get("swap", 0.0) >= SWAPPED
     limit = now.get("cgroup.memory.limit", 0.0)
-    # Reading a data set fills a limit, too, and harms nobody: it counts when tasks wait for memory, or when
-    # there is nothing left that the kernel could drop and something more is wanted.
-    waiting = 0 < FULL * limit <= now.get("cgroup.memory", 0.0) and pressure >= PRESSURE
-    pushing = major >= MAJOR or now.get("cgroup.memory.hits", 0.0) > 1
-    short = 0 < FULL * limit <= now.get("cgroup.memory.working", 0.0) and pushing
-    return max(pressure / 100, DISK * major) if swapping or waiting or short else None
+    full = 0 < FULL * limit <= now.get("cgroup.memory", 0.0)
+    # Reading a data set fills a limit, too, and harms nobody. It counts when tasks wait for memory, when pages
+    # that had to go are wanted again, or when nothing is left that could go and more is wanted.
+    again = major >= MAJOR and now.get("cgroup.memory.refaults", 0.0) >= MAJOR
+    more = now.get("cgroup.memory.hits", 0.0) > 1 and now.get("cgroup.memory.working", 0.0) >= FULL * limit
+    if not (swapping or (full and (pressure >= PRESSURE or again or more))):
+        return None
+    return min(1.0, max(pressure / 100, DISK * major))
 
 
 def _gpu_throttled(now: Readings, usual: Usual) -> float | None:

@@ -69,7 +69,7 @@ def _sentence(facts: Facts, spell: Spell) -> str:
         when = f"at {begin} for {spell.seconds:.0f} s" if begin == end else f"from {begin} to {end}"
     if spell.times > 1:
         when += f" (and {spell.times - 1} times more)"
-    if not spell.before:
+    if not spell.begun:
         said = state.format(**_NOW) if spell.lasting else f"{state.format(**_THEN)} until {end}"
     elif spell.slower >= _SAME:
         said = f"steps went {_from_to(spell.step_before, spell.step_during)} {when} when {change}"

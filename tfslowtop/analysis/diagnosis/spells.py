@@ -47,8 +47,10 @@ class Spell:
     lasting: bool
     lost: float
     """Seconds, by what the readings alone tell."""
+    begun: bool
+    """Whether its beginning was seen; else it was so from the start."""
     before: Mapping[str, float]
-    """The means of its readings in the time before; empty if it was so from the start."""
+    """The means of its readings in the time before, those that there were."""
     during: Mapping[str, float]
     times: int = 1
     """How often there was one like it, itself counted."""
@@ -76,6 +78,7 @@ class _Open:
 
     since: int
     until: int
+    begun: bool
     before: Readings
     lost: float = 0.0
     sums: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -97,7 +100,7 @@ class _Open:
         during = {name: total / count for name, (total, count) in self.sums.items()}
         if self.bits is not None:
             during["throttle"] = self.bits
-        return Spell(*key, self.since, self.until, lasting, self.lost, self.before, during)
+        return Spell(*key, self.since, self.until, lasting, self.lost, self.begun, self.before, during)
 
 
 class Spells:
@@ -151,7 +154,7 @@ class Spells:
         if mine is None:
             means = ((name, self._mean(key, name)) for name in condition.shown)
             before = {name: mean for name, mean in means if math.isfinite(mean)}
-            mine = self._open[key] = _Open(at, at, before)
+            mine = self._open[key] = _Open(at, at, len(self._rows) >= _CALM, before)
         mine.add(at, elapsed, share, {name: now[name] for name in condition.shown if name in now})
 
     def _mean(self, key: Key, name: str) -> float:
@@ -173,9 +176,9 @@ def with_steps(spell: Spell, kept: Stretch, tail: Stretch) -> Spell:
     start = np.concatenate((kept.start, tail.start))
     wall = np.concatenate((kept.wall, tail.wall))
     during = wall[(start >= spell.since) & (start <= spell.until)]
-    before = wall[(start >= spell.since - _BEFORE) & (start < spell.since)] if spell.before else wall[:0]
+    before = wall[(start >= spell.since - _BEFORE) & (start < spell.since)] if spell.begun else wall[:0]
     first = int(np.searchsorted(kept.start, spell.since))
-    if spell.before and len(before) < _STEPS:
+    if spell.begun and len(before) < _STEPS:
         # Of a long run few steps are kept, and of slow ones there are few: the last that there are.
         before = kept.wall[max(0, first - _STEPS) : first]
     return replace(
