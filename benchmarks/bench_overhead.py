@@ -1,23 +1,33 @@
 """What being watched costs, against the same program unwatched, in the same run.
 
-    python benchmarks/bench_overhead.py [--seconds 40] [--quick]
+    python benchmarks/bench_overhead.py [--seconds 40] [--rounds 5] [--quick]
 
-One process runs blocks of steps in shuffled order: off, off again (the control), attached, under cProfile,
-and under py-spy where it is to be had. A reader in a process of its own takes what the agent sends, as the
-watcher does. Each figure is the median over rounds of a block's time per step divided by that of the "off"
-block of the same round; CPU time stands beside wall time, because neighbours raise wall time first. The
-spread of the control says what can be told apart at all. A second measurement puts the hooks in and out
-every few milliseconds and compares low quantiles: what they cost by themselves, also on a busy machine.
+Three ways to ask, from the finest to the most honest:
+
+- hooks: they are put in and taken out every few milliseconds, hundreds of times, while the sender thread runs
+  all along. A busy machine disturbs few of such short blocks. The CPU time of the sender thread is told as a
+  share of the time: that is the most that it can take from the program.
+- blocks: in one process, blocks of 0.2 s with the agent (hooks in, its thread running) and without (hooks
+  out, no thread).
+- processes: the whole program, started bare, bare again, by `tfslowtop --headless --attach`, under cProfile
+  and under `py-spy record`.
+
+Each round has all of them in shuffled order. Its base is the mean of its two runs without; one of these
+against the other is the control. A figure is the median of the ratios over the rounds, with the interval that
+has it with 95 % confidence (for few rounds: their range). Wall time, CPU time of the process (with our thread
+in it) and CPU time of the main thread stand beside each other, because neighbours raise the first one first.
+What the control cannot tell from 1, the other rows cannot either.
 """
 
 from __future__ import annotations
 
 import argparse
-import cProfile
+import gc
+import json
+import math
 import os
 import random
 import shutil
-import signal
 import socket
 import statistics
 import subprocess
@@ -25,17 +35,18 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-#: Case: the limit that attach must keep.
-LIMITS = {"tf.function, 1 ms": 1.01, "tf.function, 0.1 ms": 1.05, "eager loop of tiny ops": 1.10}
+import overhead_loops  # noqa: E402
+from overhead_loops import CASES, EAGER, Loop, Row, best, block, case  # noqa: E402
+
+#: Case: the ratio that attach must keep.
+LIMITS = {"tf.function, 1 ms": 1.01, "tf.function, 0.1 ms": 1.05, EAGER: 1.10}
 
 _READER = """
 import socket, sys
@@ -45,110 +56,113 @@ while True:
     while c.recv(1 << 20):
         pass
 """
+_ATTACHED = "import sys; from tfslowtop.cli import main; sys.exit(main())"
 
 
-def cases() -> dict[str, Callable[[int], None]]:
-    import tensorflow as tf
+class Agent:
+    """The agent in this process, on and off: hooks, the collector's callback and the thread."""
 
-    def function_of(size: int, rounds: int) -> Callable[[int], None]:
-        w = tf.Variable(tf.random.normal([size, size]) / size)
+    def __init__(self, address: str) -> None:
+        from tfslowtop.agent.attach import start
+        from tfslowtop.agent.channel import SocketChannel
 
-        @tf.function
-        def step(x: tf.Tensor) -> tf.Tensor:
-            for _ in tf.range(rounds):
-                x = tf.tanh(x @ w)
-            return x
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(address)
+        self._bare = list(gc.callbacks)
+        self.attachment = start(SocketChannel(sock), step=None, script=overhead_loops.__file__)
+        self._callbacks = list(gc.callbacks)
+        self._active: list[Any] = []
 
-        x = tf.random.normal([size, size])
-        step(x)
+    def off(self, thread: bool = True) -> None:
+        if thread:
+            self.attachment.agent.rest()
+        patches = [patch for hook in self.attachment._hooks for patch in hook.patches]
+        self._active = [patch for patch in patches if patch.active]
+        for patch in self._active:
+            patch.off()
+        gc.callbacks[:] = self._bare
 
-        def run(n: int) -> None:
-            for _ in range(n):
-                step(x)
+    def on(self, thread: bool = True) -> None:
+        for patch in self._active:
+            patch.on()
+        gc.callbacks[:] = self._callbacks
+        if thread:
+            self.attachment.agent.start()
+            time.sleep(0.01)  # past the first tick: a start is not what is measured
 
-        return run
+    def end(self) -> None:
+        self.attachment.remove()
+        if self.attachment.kit.errors:
+            print(f"  the agent had {self.attachment.kit.errors} errors", file=sys.stderr)
 
-    def sized(target: float) -> Callable[[int], None]:
-        rounds = 1
-        while True:
-            run = function_of(48, rounds)
-            run(20)
-            took = _best(run)
-            if took > target or rounds > 4000:
-                return run
-            rounds = max(rounds + 1, int(rounds * min(target / took, 4) * 1.05))
 
-    x = tf.random.normal([4, 4])
+def alternate(
+    loop: Loop, agent: Agent, seconds: float, length: float, *, thread: bool, warm_up: float = 0.0
+) -> dict[str, list[Row]]:
+    """Blocks with and without the agent in one run of the loop; its thread goes too, or runs all along."""
+    rows: dict[str, list[Row]] = {"off": [], "control": [], "attached": []}
+    steps = max(2, int(length / best(loop)))
 
-    def eager(n: int) -> None:
-        for _ in range(n):
-            y = x + 1.0
-            y = tf.tanh(y)
-            y = y * x
-            y = tf.reduce_sum(y)
+    def items() -> Iterator[int]:
+        end = time.perf_counter() + warm_up
+        while time.perf_counter() < end:
+            yield 0
+        end += seconds
+        while time.perf_counter() < end or len(rows["off"]) < 5:
+            for arm in random.sample(list(rows), 3):
+                if arm != "attached":
+                    agent.off(thread)
+                yield from range(max(1, steps // 20))
+                yield from block(steps, rows[arm])
+                if arm != "attached":
+                    agent.on(thread)
 
-    return {
-        "tf.function, 1 ms": sized(1e-3),
-        "tf.function, 0.1 ms": sized(1e-4),
-        "eager loop of tiny ops": eager,
+    loop(items())
+    return rows
+
+
+def hooks(loop: Loop, agent: Agent, seconds: float) -> tuple[dict[str, list[Row]], float]:
+    """The hooks alone, and the share of a core that the sender thread takes beside them."""
+    before, began = agent.attachment.agent.thread_time(), time.perf_counter()
+    rows = alternate(loop, agent, seconds, 0.004, thread=False, warm_up=overhead_loops.WARM_UP)
+    share = (agent.attachment.agent.thread_time() - before) / (time.perf_counter() - began)
+    return rows, share
+
+
+def processes(
+    arms: dict[str, list[str]], found: dict[str, int], rounds: int, seconds: float, directory: Path
+) -> dict[str, dict[str, list[Row]]]:
+    """Case, then arm: what each whole process measured of itself."""
+    rows: dict[str, dict[str, list[Row]]] = {name: {arm: [] for arm in arms} for name in found}
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    result = directory / "result.json"
+    for _ in range(rounds):
+        for arm in random.sample(list(arms), len(arms)):
+            result.unlink(missing_ok=True)
+            work = [str(result), str(seconds), *(f"{name}={size}" for name, size in found.items())]
+            command = [*arms[arm], overhead_loops.__file__, *work]
+            done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+            if not result.exists():
+                print(f"{arm} is left out: {done.stderr.strip()[-300:]}", file=sys.stderr)
+                continue
+            for name, row in json.loads(result.read_text()).items():
+                rows[name][arm].append(tuple(row))
+    return rows
+
+
+def launchers(directory: Path, quick: bool) -> dict[str, list[str]]:
+    bare = [sys.executable]
+    arms = {
+        "off": bare,
+        "control": bare,
+        "attached": [sys.executable, "-c", _ATTACHED, "--headless", "--attach"],
     }
-
-
-def _best(run: Callable[[int], None]) -> float:
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        run(10)
-        times.append((time.perf_counter() - start) / 10)
-    return min(times)
-
-
-@contextmanager
-def attached(address: str) -> Iterator[None]:
-    from tfslowtop.agent.attach import start
-    from tfslowtop.agent.channel import SocketChannel
-
-    sock = socket.socket(socket.AF_UNIX)
-    sock.connect(address)
-    attachment = start(SocketChannel(sock), step=None, script=__file__)
-    try:
-        time.sleep(0.15)  # past the first tick
-        yield
-    finally:
-        attachment.remove()
-        if attachment.kit.errors:
-            print(f"  the agent had {attachment.kit.errors} errors", file=sys.stderr)
-
-
-@contextmanager
-def profiled() -> Iterator[None]:
-    profile = cProfile.Profile()
-    profile.enable()
-    try:
-        yield
-    finally:
-        profile.disable()
-
-
-@contextmanager
-def spied(py_spy: str) -> Iterator[None]:
-    command = [py_spy, "record", "--pid", str(os.getpid()), "-o", os.devnull, "-f", "raw", "-d", "60"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        time.sleep(1.0)
-        if process.poll() is not None:
-            raise RuntimeError("py-spy could not attach")
-        yield
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.wait()
-
-
-@contextmanager
-def nothing() -> Iterator[None]:
-    time.sleep(0.15)
-    yield
+    if not quick:
+        arms["cProfile"] = [sys.executable, "-m", "cProfile", "-o", os.devnull]
+        py_spy = find_py_spy(directory)
+        if py_spy is not None:
+            arms["py-spy"] = [py_spy, "record", "-o", os.devnull, "-f", "raw", "--", sys.executable]
+    return arms
 
 
 def find_py_spy(directory: Path) -> str | None:
@@ -160,114 +174,89 @@ def find_py_spy(directory: Path) -> str | None:
         pip = [str(directory / "venv/bin/python"), "-m", "pip", "install", "-q", "py-spy"]
         subprocess.run(pip, check=True, timeout=120, capture_output=True)
     except (OSError, subprocess.SubprocessError):
+        print("py-spy is left out: it is not installed and cannot be fetched", file=sys.stderr)
         return None
     return str(directory / "venv/bin/py-spy")
 
 
-def measure(
-    run: Callable[[int], None], arms: dict[str, Callable[[], object]], seconds: float
-) -> dict[str, list]:
-    """Blocks in shuffled order, until the time is up: (wall, CPU) per step of each arm, round by round."""
-    run(20)
-    steps = max(5, int(0.25 / _best(run)))
-    results: dict[str, list[tuple[float, float]]] = {name: [] for name in arms}
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(results["off"]) < 5:
-        for name in random.sample(list(arms), len(arms)):
-            with arms[name]():  # type: ignore[attr-defined]
-                run(max(2, steps // 20))
-                cpu, wall = time.process_time(), time.perf_counter()
-                run(steps)
-                wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-            results[name].append((wall / steps, cpu / steps))
-    return results
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """The median, and the order statistics that enclose the true one with 95 % confidence."""
+    values = sorted(values)
+    n = len(values)
+    low = max(0, math.floor(n / 2 - 0.98 * math.sqrt(n)))
+    return statistics.median(values), values[low], values[n - 1 - low]
 
 
-def hot_path(run: Callable[[int], None], address: str, seconds: float) -> tuple[float, float, float, float]:
-    """The hooks alone: put in and taken out every few milliseconds, the agent's thread running all the time.
-
-    Gives microseconds per step without them, what they add, what a second "without" adds, and the CPU share
-    of the agent's thread. Compares low quantiles, which a busy machine moves little.
-    """
-    from tfslowtop.agent.attach import start
-    from tfslowtop.agent.channel import SocketChannel
-
-    sock = socket.socket(socket.AF_UNIX)
-    sock.connect(address)
-    attachment = start(SocketChannel(sock), step=None, script=__file__)
-    run(20)
-    time.sleep(3)  # a pure eager loop gets its mark by now, if it runs meanwhile
-    deadline = time.perf_counter() + 4
-    while time.perf_counter() < deadline:
-        run(5)
-    patches = [patch for hook in attachment._hooks for patch in hook.patches if patch.active]
-    steps = max(2, int(0.004 / _best(run)))
-    took: dict[str, list[float]] = {"off": [], "again": [], "on": []}
-    ours, began = attachment.agent.thread_time(), time.perf_counter()
-    end = began + seconds
-    while time.perf_counter() < end:
-        for arm in random.sample(list(took), 3):
-            for patch in patches:
-                patch.on() if arm == "on" else patch.off()
-            run(1)
-            before = time.thread_time_ns()
-            run(steps)
-            took[arm].append((time.thread_time_ns() - before) / steps / 1e3)
-    share = (attachment.agent.thread_time() - ours) / (time.perf_counter() - began)
-    attachment.remove()
-    low = {arm: statistics.quantiles(values, n=10)[2] for arm, values in took.items()}
-    return low["off"], low["on"] - low["off"], low["again"] - low["off"], share
+def over_base(rows: dict[str, list[Row]], arm: str, i: int) -> list[tuple[float, float]]:
+    """What each round's run took, and its base; the control's base is the other run without."""
+    pairs = []
+    for mine, off, again in zip(rows[arm], rows["off"], rows["control"], strict=False):
+        pairs.append((mine[i], off[i] if arm == "control" else (off[i] + again[i]) / 2))
+    return pairs
 
 
-def report(case: str, results: dict[str, list[tuple[float, float]]]) -> None:
-    base = results["off"]
-    step = statistics.median(wall for wall, _ in base) * 1e3
-    print(f"\n{case}: {step:.3f} ms per step, {len(base)} rounds; limit for attached {LIMITS[case]:.2f}")
-    print(f"  {'':10} {'wall':>7} {'25–75 %':>15} {'CPU':>7} {'25–75 %':>15}")
-    for name, rows in results.items():
-        if name == "off":
-            continue
+def table(title: str, rows: dict[str, list[Row]]) -> None:
+    rounds = min((len(values) for values in rows.values() if values), default=0)
+    print(f"  {title}, {rounds} rounds")
+    for arm in [arm for arm, values in rows.items() if values and arm != "off"]:
         cells = []
-        for i in (0, 1):
-            ratios = [row[i] / off[i] for row, off in zip(rows, base, strict=False)]
-            low, middle, high = statistics.quantiles(ratios, n=4)
-            cells.append(f"{middle:7.3f} {f'{low:.3f}–{high:.3f}':>15}")
-        print(f"  {name:10} {' '.join(cells)}")
+        for i in range(3):
+            middle, low, high = interval([mine / base for mine, base in over_base(rows, arm, i)])
+            cells.append(f"{f'{middle:.3f} [{low:.3f}–{high:.3f}]':>22}")
+        print(f"    {arm:10} {' '.join(cells)}")
+
+
+def report(
+    name: str,
+    alone: dict[str, list[Row]],
+    share: float,
+    inside: dict[str, list[Row]],
+    whole: dict[str, list[Row]],
+) -> None:
+    step = statistics.median(row[0] for row in alone["off"]) / 1e3
+    limit = f"; limit for attached {LIMITS[name]:.2f}" if name in LIMITS else ""
+    print(f"\n{name}: {step:.0f} µs per step{limit}")
+    print(f"    {'':10} {'wall':>22} {'CPU of the process':>22} {'CPU, main thread':>22}")
+    table("hooks alone", alone)
+    added = interval([(mine - base) / 1e3 for mine, base in over_base(alone, "attached", 2)])
+    print(
+        f"    that is {added[0]:+.2f} µs [{added[1]:+.2f}, {added[2]:+.2f}] in the main thread; "
+        f"the sender takes {share:.2%} of a core: together ×{1 + added[0] / step + share:.4f}"
+    )
+    table("blocks of one process", inside)
+    if whole:
+        table("whole processes", whole)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=40, help="per case")
-    parser.add_argument("--quick", action="store_true", help="without cProfile and py-spy")
+    parser.add_argument("--seconds", type=float, default=40, help="of each kind of blocks, per case")
+    parser.add_argument("--rounds", type=int, default=5, help="of whole processes")
+    parser.add_argument("--cases", nargs="*", default=list(CASES), help="parts of their names")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few minutes: no cProfile, no py-spy, few rounds"
+    )
     options = parser.parse_args()
+    if options.quick:
+        options.seconds, options.rounds = min(options.seconds, 15), min(options.rounds, 1)
+    overhead_loops.quiet_tensorflow()
+    wanted = [name for name in CASES if any(part in name for part in options.cases)]
+    found = {name: size for name, size in overhead_loops.sizes().items() if name in wanted}
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
+        arms = launchers(directory, options.quick)
+        whole = processes(arms, found, options.rounds, 3.0, directory) if options.rounds else {}
         address = str(directory / "reader")
         reader = subprocess.Popen([sys.executable, "-c", _READER, address], stdout=subprocess.PIPE)
         assert reader.stdout is not None
         reader.stdout.readline()
-        arms: dict[str, Callable[[], object]] = {
-            "off": nothing,
-            "control": nothing,
-            "attached": lambda: attached(address),
-        }
-        if not options.quick:
-            arms["cProfile"] = profiled
-            py_spy = find_py_spy(directory)
-            try:
-                with spied(py_spy or ""):
-                    pass
-                arms["py-spy"] = lambda: spied(py_spy or "")
-            except (OSError, RuntimeError) as error:
-                print(f"py-spy is left out: {error}")
         try:
-            for case, run in cases().items():
-                report(case, measure(run, arms, options.seconds))
-                off, added, control, share = hot_path(run, address, options.seconds / 2)
-                print(
-                    f"  hooks alone: {added:+.2f} µs on {off:.1f} µs of the main thread's CPU "
-                    f"(×{1 + added / off:.3f}, control {control:+.2f}); agent's thread {share:.2%} of a core"
-                )
+            for name, size in found.items():
+                loop, agent = case(name, size), Agent(address)
+                alone, share = hooks(loop, agent, options.seconds)
+                inside = alternate(loop, agent, options.seconds, 0.2, thread=True)
+                report(name, alone, share, inside, whole.get(name, {}))
+                agent.end()
         finally:
             reader.kill()
             reader.wait()

@@ -1,9 +1,9 @@
 """The agent: rings on one side, a channel on the other, and one thread between them.
 
-The watched program only ever touches a ring or appends to a deque. Ten or twenty times a second the sender
-thread ships what is there, in packed batches and with one system call. When the watcher is slow or gone,
-samples are folded and counted; the watched program notices nothing. Errors of the agent's own are swallowed,
-counted and sent as notes.
+The watched program only ever touches a ring or appends to a deque. Some times a second the sender thread
+ships what is there, in packed batches and with one system call. When the watcher is slow or gone, samples are
+folded and counted; the watched program notices nothing. Errors of the agent's own are swallowed, counted and
+sent as notes.
 """
 
 from __future__ import annotations
@@ -93,13 +93,15 @@ class Agent:
         on_tick: Callable[[], None] | None = None,
         on_gone: Callable[[], None] | None = None,
         period: float = PERIOD,
+        ticks: int = 1,
     ) -> None:
-        """`on_tick` comes before every batch; `on_gone` once, when the watcher has hung up."""
+        """`on_tick` comes every `period` seconds, so many times before each batch; `on_gone` once, when the
+        watcher has hung up."""
         self.channel = channel
         self.errors = 0
         self._on_command = on_command or (lambda command: None)
         self._on_tick, self._on_gone = on_tick, on_gone
-        self._period = period
+        self._period, self._ticks = period, ticks
         self._numbers = itertools.count()
         self._rings: dict[int, Ring | Buffer] = {}
         self._folds: dict[int, _Fold] = {}
@@ -172,11 +174,14 @@ class Agent:
     def _run(self) -> None:
         before = self._cpu
         try:
-            while not self._closing and self.channel.alive:
+            for turn in itertools.count():
+                if self._closing or not self.channel.alive:
+                    break
                 if self._on_tick is not None:
                     self._guard(self._on_tick)
-                self._guard(self._tick)
-                self._guard(self._listen)
+                if turn % self._ticks == 0:
+                    self._guard(self._tick)
+                    self._guard(self._listen)
                 self._cpu = before + time.thread_time_ns()
                 self._wake.acquire(timeout=self._period)
         finally:

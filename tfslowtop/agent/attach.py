@@ -58,8 +58,10 @@ HOOKS: tuple[type[Hook], ...] = (
     AllocatorHook,
 )
 
-#: Seconds between two batches: rarer than a scenario's, because the program is not ours to slow down.
+#: Seconds between two looks, and looks between two batches: fewer than a scenario's, because the program is
+#: not ours to slow down, and as many as the watcher draws.
 PERIOD = 0.1
+_TICKS = 2
 _CHOOSE_EVERY = 400_000_000
 _TALLY_EVERY = 1_000_000_000
 
@@ -67,7 +69,12 @@ _TALLY_EVERY = 1_000_000_000
 class Attachment:
     def __init__(self, channel: Channel, *, step: str | None, script: str) -> None:
         self.agent = Agent(
-            channel, on_command=self.obey, on_tick=self._tick, on_gone=self.remove, period=PERIOD
+            channel,
+            on_command=self.obey,
+            on_tick=self._tick,
+            on_gone=self.remove,
+            period=PERIOD,
+            ticks=_TICKS,
         )
         self.kit = Kit(self.agent, script)
         self.step: Loop | None = None

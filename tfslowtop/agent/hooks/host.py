@@ -37,7 +37,10 @@ class HostHook(Hook):
 
     def place(self, module: ModuleType) -> None:
         if module.__name__ == _OPS:
-            self.patch(find(module, "_EagerTensorBase"), "_numpy", self._pulling)
+            file = find(module, "_EagerTensorBase", "numpy").__code__.co_filename
+            self.patch(
+                find(module, "_EagerTensorBase"), "_numpy", lambda original: self._pulling(original, file)
+            )
         else:
             array = find(module, "np", "ndarray")
             if list(inspect.signature(find(module, "convert_to_eager_tensor")).parameters) != _ARGUMENTS:
@@ -55,7 +58,7 @@ class HostHook(Hook):
         self.kit.gauge("host pulls", now, self._pulls[0])
         self.kit.gauge("host pushes", now, self._pushes[0])
 
-    def _pulling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _pulling(self, original: Callable[..., Any], file: str) -> Callable[..., Any]:
         kit, calls = self.kit, self._pulls
         quiet, clock, getframe, enter = kit.quiet, time.perf_counter_ns, sys._getframe, kit.tracker.enter
 
@@ -67,12 +70,17 @@ class HostHook(Hook):
                 if number & calls[1]:
                     return original(tensor)
                 start = clock()
-                turn = enter(getframe(), start)
+                caller = getframe().f_back
+                if caller is not None and caller.f_code.co_filename == file:
+                    turn = enter(caller, start)  # numpy(), __float__ and the like: the program calls those
+                    caller = caller.f_back
+                else:
+                    turn = enter(getframe(), start)
                 result = original(tensor)
             except BaseException as error:
                 unseen(error)
                 raise
-            self._note("host-sync", turn, start, getframe().f_back, result, calls[1] + 1)
+            self._note("host-sync", turn, start, caller, result, calls[1] + 1)
             return result
 
         return _numpy
