@@ -45,7 +45,7 @@ class Place:
 
     def text(self, node: ast.stmt, *edits: Edit) -> str:
         """A statement as it stands in the file, or with some of its expressions replaced."""
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        first = _first(node)
         rows = [line.encode() for line in self.lines[first - 1 : node.end_lineno]]
         for part, new in sorted(edits, key=lambda edit: (-edit[0].lineno, -edit[0].col_offset)):
             begin, end = part.lineno - first, (part.end_lineno or part.lineno) - first
@@ -134,7 +134,9 @@ def indented(text: str) -> str:
 
 
 def _first(node: ast.stmt) -> int:
-    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    """Its line, or that of its first decorator."""
+    made = node.decorator_list if isinstance(node, Function | ast.ClassDef) else []
+    return min([node.lineno, *(d.lineno for d in made)])
 
 
 def _shortened(text: str) -> str:

@@ -22,7 +22,7 @@ def input_bound(facts: Facts) -> list[Finding]:
     if step is None or facts.steps < 5:
         return []
     python = [c for c in facts.of("data-python-op", "data-library-python-op") if c.seconds > 0]
-    waits = facts.of("data-wait")
+    waits = [c for c in facts.of("data-wait") if step.kind != "fit" or _typical(c, step)]
     waited = sum(c.seconds for c in waits)
     if waited >= WAITING * step.seconds:
         return _waiting(facts, step, waits[0], waited, python)
@@ -32,6 +32,12 @@ def input_bound(facts: Facts) -> list[Finding]:
     if step.kind == "fit" and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
         return _waiting(facts, step, busy, busy.seconds, python, weight=0.8)
     return []
+
+
+def _typical(wait: Call, step: Call) -> bool:
+    """Whether what was seen of the waiting inside fit speaks for its batches: the first batch of a new model is
+    traced, which looks like waiting."""
+    return wait.calls >= 0.3 * step.calls and wait.median <= 1.2 * step.median
 
 
 def _waiting(

@@ -268,14 +268,14 @@ def growing_input(facts: Facts) -> list[Finding]:
     step = facts.step
     if step is None or step.trend is None or step.trend.direction != "rising" or facts.steps < 30:
         return []
-    place = _growing_line(facts, step)
     level, change = step.trend.level, step.trend.slope * step.calls
+    first, now = max(0.05 * level, level - change / 2), level + change / 2
     made = finding(
         facts,
         "growing-input",
-        place,
-        f"A step takes {ms(max(0.05 * level, level - change / 2))} at first and {ms(level + change / 2)} after "
-        f"{step.calls:,} steps; most of the time is spent at this line, on data that grow at each step.",
+        _growing_line(facts, step),
+        f"A step takes {ms(first)} at first and {ms(now)} after {step.calls:,} steps; most of the time is "
+        "spent at this line, on data that grow at each step.",
         step.excess,
         symbol=step.name,
         confidence="medium",
