@@ -1,65 +1,48 @@
-"""Which line makes a container longer: read from the source, by the name under which it was found."""
+"""Which line makes a container longer: read from the source, by the name under which it was found.
+
+By patterns and indentation. `ast.parse` is not for a thread beside the program's: before Python 3.12 two of them
+at once, ours and AutoGraph's, end in a SystemError in either.
+"""
 
 from __future__ import annotations
 
-import ast
 import linecache
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-_METHODS = frozenset({"append", "appendleft", "extend", "insert", "add", "setdefault", "update", "put"})
+_METHODS = "append|appendleft|extend|extendleft|insert|add|setdefault|update|put"
+_FILLS = rf"(?:\[[^\]]*\])*\.(?:{_METHODS})\s*\(|\[.*\]\s*=(?!=)|(?:\[[^\]]*\])*\s*[+|]="
 
 
 def grows(files: Iterable[str], name: str, loops: set[tuple[str, int]]) -> tuple[str, int]:
     """File and line; of several, one in the body of a loop that goes round, then one in a function."""
-    wanted = last_name(name)
+    fills = re.compile(rf"\b{re.escape(last_name(name))}(?:{_FILLS})")
     best: tuple[int, int, str, int] | None = None
     for order, file in enumerate(dict.fromkeys(files)):
-        try:
-            tree = ast.parse("".join(linecache.getlines(file)))
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        turning = {line for at, line in loops if at == file}
-        for line, depth in _fills(tree, wanted, turning):
-            rank = (-depth, order, file, line)
-            best = min(best, rank) if best else rank
+        lines = linecache.getlines(file)
+        bodies = [_body(lines, line) for at, line in loops if at == file]
+        for number, text in enumerate(lines, 1):
+            if fills.search(text.partition("#")[0]):
+                inside = any(number in body for body in bodies)
+                rank = (-2 if inside else -1 if text[:1] in " \t" else 0, order, file, number)
+                best = min(best, rank) if best else rank
     return (best[2], best[3]) if best else ("", 0)
 
 
 def last_name(name: str) -> str:
     """`self.log['loss']` is filled where `.log[...]` is."""
-    plain = re.sub(r"\[[^\]]*\]", "", name)
-    return plain.rpartition(".")[2]
+    return re.sub(r"\[[^\]]*\]", "", name).rpartition(".")[2]
 
 
-def _fills(tree: ast.AST, wanted: str, turning: set[int]) -> Iterator[tuple[int, int]]:
-    """Each line that fills it: 2 in a loop that goes round, 1 in a function, else 0."""
-    todo: list[tuple[ast.AST, int]] = [(tree, 0)]
-    while todo:
-        node, depth = todo.pop()
-        if _filling(node, wanted):
-            yield getattr(node, "lineno", 0), depth
-        inside = depth
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            inside = 1
-        if isinstance(node, (ast.For, ast.While, ast.AsyncFor)):
-            inside = 2 if node.lineno in turning else max(depth, 1)
-        todo += [(child, inside) for child in ast.iter_child_nodes(node)]
+def _body(lines: list[str], header: int) -> range:
+    """The lines that are indented further than the one at which a loop begins."""
+    if not 0 < header <= len(lines):
+        return range(0)
+    depth, number = _indent(lines[header - 1]), header
+    while number < len(lines) and (not lines[number].strip() or _indent(lines[number]) > depth):
+        number += 1
+    return range(header + 1, number + 1)
 
 
-def _filling(node: ast.AST, wanted: str) -> bool:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in _METHODS and _named(node.func.value, wanted)
-    if isinstance(node, ast.AugAssign):
-        return _named(node.target, wanted)
-    if isinstance(node, ast.Assign):
-        return any(isinstance(t, ast.Subscript) and _named(t.value, wanted) for t in node.targets)
-    return False
-
-
-def _named(node: ast.expr, wanted: str) -> bool:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    if isinstance(node, ast.Name):
-        return node.id == wanted
-    return isinstance(node, ast.Attribute) and node.attr == wanted
+def _indent(line: str) -> int:
+    return len(line.expandtabs()) - len(line.expandtabs().lstrip())
