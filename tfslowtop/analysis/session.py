@@ -120,7 +120,7 @@ class Session:
         """When the last iterations began."""
         self._lost: dict[int, int] = {}
         self._started = 0
-        self._thought = self._refined = 0
+        self._thought = self._refined = self._thoughts = 0
 
     # Events in
 
@@ -437,7 +437,9 @@ class Session:
                 segment.mark = replace(segment.mark, effect=effect)
         if self._duel is not None and self._duel.running:
             self._duel.think()
-        for name, gauge in self._gauges.items():
+        self._thoughts += 1
+        # Of a script there are a dozen, and a second later they say the same.
+        for name, gauge in self._gauges.items() if self._thoughts % 2 or self.ended else ():
             index, values = gauge.points.last(_GAUGE_POINTS)
             gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
         if "rss" in self._gauges:

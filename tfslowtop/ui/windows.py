@@ -100,6 +100,7 @@ class Windows(App[None]):
             self.push_screen(screen)
         self.call_after_refresh(self._fill)
 
+    @on(LiveScreen.Opened)
     def _fill(self) -> None:
         """A new screen shows at once what the others show, also while the run is paused or over."""
         self.refresh_bindings()

@@ -16,7 +16,7 @@ from ...catalogue import Entry
 from ...scenario import Scenario
 from ..format import NOTHING, SIGNS, duration, plain, quantity
 from ..widgets.chart import Chart, XAxis
-from ..widgets.curve import Mode
+from ..widgets.curve import OUTLIERS, Mode
 from ..widgets.histogram import Histogram
 from ..widgets.panel import curve_data, title
 from .live import LiveScreen, Page
@@ -34,7 +34,7 @@ class DetailScreen(LiveScreen):
         mode: Mode = "ascii" if ascii else "block"
         self._unit = "s" if quantity == "latency" else ""
         self._numbers = Static(classes="numbers", markup=False)
-        self._chart = Chart(mode=mode, outliers=2, formatter=self._formatted, id="detail-chart")
+        self._chart = Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, id="detail-chart")
         self._spread_line = Static(classes="part", markup=False)
         self._histogram = Histogram(mode=mode, id="detail-histogram")
         self._toggles = Static(classes="part", markup=False)

@@ -15,7 +15,7 @@ from ...catalogue import Entry
 from ...export.findings import code
 from ..format import plain_text, quantity
 from ..widgets.chart import Chart
-from ..widgets.curve import Mode
+from ..widgets.curve import OUTLIERS, Mode
 from ..widgets.panel import title
 from .detail import show_curve
 from .live import LiveScreen, Page
@@ -44,7 +44,7 @@ class FindingScreen(LiveScreen):
         super().__init__(ascii=ascii)
         self._finding = finding
         mode: Mode = "ascii" if ascii else "block"
-        self._chart = Chart(mode=mode, outliers=2, formatter=self._formatted, id="finding-chart")
+        self._chart = Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, id="finding-chart")
         self._caption = Static(classes="part", markup=False)
         self._unit = "s"
         self._evidence = Static(classes="part", markup=False)

@@ -16,7 +16,7 @@ from ...analysis.view import PanelView, View
 from ...catalogue import Entry
 from ..format import SIGNS, quantity
 from ..widgets.chart import Chart
-from ..widgets.curve import Mode
+from ..widgets.curve import OUTLIERS, Mode
 from ..widgets.panel import title
 from .detail import show_curve
 from .live import LiveScreen
@@ -68,7 +68,7 @@ class FocusScreen(LiveScreen):
 
     def _new_chart(self) -> Chart:
         mode: Mode = "ascii" if self.ascii else "block"
-        return Chart(mode=mode, outliers=2, formatter=self._formatted, classes="focus-chart")
+        return Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, classes="focus-chart")
 
     def parts(self) -> ComposeResult:
         with Horizontal(id="focus-numbers"):

@@ -8,6 +8,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -33,6 +34,9 @@ class Page(VerticalScroll):
 
 class LiveScreen(Screen[None]):
     """Gets every new view while it is on top."""
+
+    class Opened(Message):
+        """It is there and has nothing to show yet."""
 
     BINDINGS = [Binding("escape", "close", "Back")]
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
@@ -61,6 +65,9 @@ class LiveScreen(Screen[None]):
 
     def show_view(self, view: View, entry: Entry, words: str) -> None:
         """`words` says what the run is doing, as the main screen's headline does."""
+
+    def on_mount(self) -> None:
+        self.post_message(self.Opened())
 
     def on_resize(self) -> None:
         width, height = self.app.size

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -16,6 +19,8 @@ from .main import MainScreen
 
 #: Of what the agent counts in a script, what is worth a curve; the rest is for the diagnosis and the JSON.
 WORTH_A_CURVE = frozenset({"graph ops", "open sessions", "tensors kept", "Python ops", "waiting for data"})
+#: Seconds between two versions of the lists: a person reads them slowly.
+_LISTS_EVERY = 0.9
 
 
 class ScriptScreen(MainScreen):
@@ -26,6 +31,7 @@ class ScriptScreen(MainScreen):
         super().__init__((), ascii=ascii)
         self.findings = FindingList(ascii=ascii)
         self.table = StreamTable(ascii=ascii)
+        self._listed: tuple[tuple[int, Size], float] = ((0, Size()), 0.0)
 
     def wants(self, name: str) -> bool:
         return name in WORTH_A_CURVE
@@ -57,6 +63,10 @@ class ScriptScreen(MainScreen):
         self.headline(entry.title, "starting …")
 
     def show_rest(self, view: View, entry: Entry, wanted: tuple[str, ...]) -> None:
+        key, now = (view.at, self.size), time.monotonic()
+        if key == self._listed[0] or (key[1] == self._listed[0][1] and now - self._listed[1] < _LISTS_EVERY):
+            return
+        self._listed = (key, now)
         self.table.show(view.streams)
         self.findings.show(view.findings)
         lines = [_about_the_step(view)]

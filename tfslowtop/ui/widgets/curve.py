@@ -28,6 +28,9 @@ _GAP, _BAR, _RANGE, _MARK, _GHOST = range(5)
 _BLANK = ord(" ")
 # Beyond this many runs, ghost and range give up their colour (their glyphs still tell them apart).
 MAX_RUNS = 10
+#: Columns that may tower above all others. The first call of a tf.function traces for seconds, and a value is
+#: held until the next one comes: a few columns are that one call.
+OUTLIERS = 6
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 _TINY, _HUGE = 1e-300, 1e300
 

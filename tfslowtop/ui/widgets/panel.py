@@ -15,7 +15,7 @@ from textual.widgets import Static
 from ...analysis.view import Mark, PanelView
 from ..format import SIGNS, plain_text, quantity
 from .chart import Curve
-from .curve import CurveData
+from .curve import OUTLIERS, CurveData
 
 #: What a gauge is called on the screen; a name that is not here speaks for itself.
 NAMES = {
@@ -71,7 +71,7 @@ class Panel(Vertical, can_focus=True):
         self.quantity = name
         self._ascii = ascii
         self._line = Static(classes="panel--line", markup=False)
-        self.curve = Curve(mode="ascii" if ascii else "block", outliers=2)
+        self.curve = Curve(mode="ascii" if ascii else "block", outliers=OUTLIERS)
         self.heading = title(name)
         self._shown: tuple[str, ...] = ()
         self._said = 0.0
