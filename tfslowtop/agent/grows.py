@@ -1,7 +1,7 @@
 """Which line makes a container longer: read from the source, by the name under which it was found.
 
-By patterns and indentation. `ast.parse` is not for a thread beside the program's: before Python 3.12 two of them
-at once, ours and AutoGraph's, end in a SystemError in either.
+By patterns and indentation. `ast.parse` is not for a thread beside the program's: on Python 3.11, ours and
+AutoGraph's at the same time ended in a SystemError, which can be in either.
 """
 
 from __future__ import annotations
