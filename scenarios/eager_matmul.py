@@ -21,7 +21,7 @@ SCENARIO = Scenario(
         "Both run as written. The eager one times the random generator along with the product; the Session "
         "one draws its data before the loop, and that is nearly all of the difference."
     ),
-    params=(Param("size", 500, "rows and columns of the matrix", minimum=1, gpu=4000),),
+    params=(Param("size", 1000, "rows and columns of the matrix", minimum=1, gpu=8000),),
     fixes=(
         Fix("hoist_data", "draw the matrix once, before the loop"),
         Fix("session", "build the graph once and run it in a compat.v1 Session"),
