@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .facts import Blamed, Facts, Traced, short
 from .finding import Finding
 from .make import finding
@@ -15,6 +17,8 @@ LATE = 0.25
 #: One trace that takes this long, and this share of the time, with so many ops made by the same line.
 SLOW_TRACE = 2.0
 UNROLLED = 200
+#: A number with more digits than anybody reads.
+_LONG = re.compile(r"\b\d+\.\d{5,}(?:e[+-]?\d+)?")
 
 
 def retraced(facts: Facts) -> list[Finding]:
@@ -158,7 +162,7 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
 
 
 def _change(blame: Blamed) -> str:
-    example = f"{blame.before}, then {blame.after}"
+    example = _LONG.sub(lambda m: f"{float(m[0]):.4g}", f"{blame.before}, then {blame.after}")
     if blame.cause == "retrace-python-value":
         return f"is a Python value with {blame.values} different values ({example})"
     if blame.cause == "retrace-shape":
