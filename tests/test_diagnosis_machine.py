@@ -210,7 +210,7 @@ def test_again_and_again():
 
     run = Run(plan).to(235)
     assert run.causes == ["gpu-contention"]
-    assert f"at {of_day(220)} (and 3 times more)" in run.found[0].sentence
+    assert f"at {of_day(220)} (4 times in all)" in run.found[0].sentence
 
 
 def test_a_power_cap_is_how_gpus_are_run_unless_it_was_lowered():
@@ -223,6 +223,30 @@ def test_a_power_cap_is_how_gpus_are_run_unless_it_was_lowered():
         "when GPU 0's clock fell from 1,480 to 900 MHz (power cap of 300 W, 71 °C)."
     )
     assert run.to(200).causes == ["gpu-throttled"]
+
+
+def test_a_device_that_comes_back_as_it_was_has_not_become_slower():
+    def plan(second: float) -> tuple[dict[str, float], float]:
+        readings, step = trouble("gpu-throttled", 20)(second)
+        return (readings | {"gpu.1.lost": 1.0} if 40 <= second < 50 else readings), step
+
+    assert "fell" in Run(plan).to(39).found[0].sentence
+    assert Run(plan).to(70).found[0].sentence.startswith("GPU 1's clock is held at 1,200 of 1,980 MHz")
+
+
+def test_neighbours_who_were_there_before_the_program_wanted_a_core():
+    def plan(second: float) -> tuple[dict[str, float], float]:
+        readings, step = trouble("cpu-contention", 20)(second)
+        return readings | {"machine.others": 320.0}, step
+
+    assert (
+        Run(plan)
+        .until("cpu-contention", 25)
+        .sentence.endswith(
+            "when others had 3.2 of 4 cores and it wanted one, too: the program is ready and without a core for "
+            "60 % of the time."
+        )
+    )
 
 
 def test_a_low_clock_without_work_is_none():

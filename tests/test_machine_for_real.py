@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import nvml_stand_in as stand_in
+import psutil
 import pytest
 from test_sensors_cgroup import group
 
@@ -68,6 +69,10 @@ def watched(*argv: str, env: dict[str, str] | None = None) -> Iterator[Watched]:
     try:
         yield found
     finally:
+        if found.process.poll() is None:
+            # The script is the watcher's child, not ours, and outlives it.
+            for each in psutil.Process(found.process.pid).children(recursive=True):
+                each.kill()
         found.process.kill()
         found.process.wait()
 
@@ -184,8 +189,8 @@ def lasts(cause: str) -> Callable[[Watched], bool]:
 
 @pytest.mark.tensorflow
 def test_the_host_in_the_middle_of_a_run(tmp_path):
-    """Busy neighbours, then a quota, then a memory limit. Whether there are no busy neighbours without ours, a
-    test cannot know."""
+    """Busy neighbours, then a quota, then a memory limit. Whether there are none but ours, a test cannot
+    know."""
     pace = Pace(tmp_path / "pace", "0.010 busy")
     with (
         group("cpu", cfs_period_us=100_000) as quota,

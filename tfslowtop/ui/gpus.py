@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..analysis.diagnosis.conditions import HEAT, OTHERS
+from ..analysis.diagnosis.conditions import HEAT, OTHERS, unused
 from ..analysis.view import Gpu, View
 from ..sensors.nvml import throttle_words
 from .format import gibibytes, quantity
@@ -169,7 +169,11 @@ def _hidden(gpu: Gpu) -> str:
 
 
 def _contended(readings: Mapping[str, float], at: str) -> bool:
-    return readings.get(f"{at}.utilisation.others", 0.0) >= OTHERS
+    """Others there are the program's trouble only if it works there, too."""
+    mine = {
+        name.removeprefix(f"{at}."): value for name, value in readings.items() if name.startswith(f"{at}.")
+    }
+    return mine.get("utilisation.others", 0.0) >= OTHERS and not unused(mine)
 
 
 def _throttled(readings: Mapping[str, float], at: str) -> bool:

@@ -68,7 +68,7 @@ def _sentence(facts: Facts, spell: Spell) -> str:
     if not spell.lasting:
         when = f"at {begin} for {spell.seconds:.0f} s" if begin == end else f"from {begin} to {end}"
     if spell.times > 1:
-        when += f" (and {spell.times - 1} times more)"
+        when += f" ({spell.times} times in all)"
     if not spell.begun:
         said = state.format(**_NOW) if spell.lasting else f"{state.format(**_THEN)} until {end}"
     elif spell.slower >= _SAME:
@@ -91,11 +91,14 @@ def _contention(spell: Spell) -> tuple[str, str]:
     now = spell.during
     used, cores = now["machine.others"] / 100, now.get("machine.cpus", math.nan)
     wait = f"the program {{is_}} ready and without a core for {now['cpu.wait']:.0f} % of the time"
+    state = f"{wait}: other processes {{are}} on {used:.1f} of {cores:.0f} cores"
     before = spell.before.get("machine.others", 0.0) / 100
-    return (
-        f"other processes went from {before:.1f} to {used:.1f} of {cores:.0f} cores: {wait.format(**_NOW)}",
-        f"{wait}: other processes {{are}} on {used:.1f} of {cores:.0f} cores",
-    )
+    if before > 0.75 * used:
+        # They were there already, and it is the program that wants more than before.
+        share = f"it is ready and without one for {now['cpu.wait']:.0f} % of the time"
+        return f"the program wanted a core while others had {used:.1f} of {cores:.0f}: {share}", state
+    came = f"other processes went from {before:.1f} to {used:.1f} of {cores:.0f} cores"
+    return f"{came}: {wait.format(**_NOW)}", state
 
 
 def _memory(spell: Spell) -> tuple[str, str]:

@@ -154,14 +154,19 @@ class Spells:
         if mine is None:
             means = ((name, self._mean(key, name)) for name in condition.shown)
             before = {name: mean for name, mean in means if math.isfinite(mean)}
-            mine = self._open[key] = _Open(at, at, len(self._rows) >= _CALM, before)
+            mine = self._open[key] = _Open(at, at, len(self._calm(key)) >= _CALM, before)
         mine.add(at, elapsed, share, {name: now[name] for name in condition.shown if name in now})
 
-    def _mean(self, key: Key, name: str) -> float:
-        """Of the time before: since the last spell of this kind, if that was within the half minute."""
+    def _calm(self, key: Key) -> list[dict[str, float]]:
+        """The rows of the time before: since the last spell of this kind, if that was within the half minute.
+
+        A device that was lost in between has none: it does not get slower when it comes back as it was.
+        """
         since = self._over[key][1].until if key in self._over else 0
-        rows = [row.get(key[1], {}) for at, row in self._rows if at > since]
-        values = [row[name] for row in rows if name in row]
+        return [row[key[1]] for at, row in self._rows if at > since and key[1] in row]
+
+    def _mean(self, key: Key, name: str) -> float:
+        values = [row[name] for row in self._calm(key) if name in row]
         return sum(values) / len(values) if len(values) >= _CALM else math.nan
 
     def _close(self, key: Key, spell: Spell) -> None:
