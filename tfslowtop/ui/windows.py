@@ -20,7 +20,7 @@ from .demo import Start, Switch, Tour
 from .screens.code import CodeScreen
 from .screens.detail import DetailScreen
 from .screens.focus import FocusScreen
-from .screens.help import HelpScreen, name_of, worth_telling
+from .screens.help import HelpScreen, name_of, words_of, worth_telling
 from .screens.live import LiveScreen
 from .screens.machine import MachineScreen
 from .screens.main import MainScreen
@@ -164,7 +164,7 @@ class Windows(App[None]):
             if name_of(binding.action) == "fix":
                 number = int(binding.action[4:-1])
                 title = f"Fix {number}: {fixes[number - 1].title}"
-            told = f"{binding.tooltip or binding.description} (key {self.get_key_display(binding)})"
+            told = f"{words_of(binding)} (key {self.get_key_display(binding)})"
             yield SystemCommand(title, told, partial(self.run_action, binding.action, active.node))
 
     # The tour

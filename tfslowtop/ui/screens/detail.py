@@ -68,17 +68,18 @@ class DetailScreen(LiveScreen):
         if panel.spread is not None:
             self._histogram.show(panel.spread, panel.unit, now)
         self._histogram.display = panel.spread is not None
-        self.say(self._spread_line, self._spread(panel))
+        self.say(self._spread_line, self._spread(panel, bool(view.marks)))
         if now - self._listed >= _LISTS_EVERY:
             self._listed = now
-            self.say(self._toggles, self._table(view, entry.scenario))
+            if entry.scenario is not None:
+                self.say(self._toggles, self._table(view, entry.scenario))
             self.say(self._traces, self._trace_list(view))
 
-    def _spread(self, panel: PanelView) -> Text:
+    def _spread(self, panel: PanelView, toggled: bool) -> Text:
         text, spread = Text("Distribution", "bold"), panel.spread
         if spread is None:
             return text.append("  none: this is a running count", "not bold")
-        since = "since the last toggle" if panel.name == "latency" else "since the start"
+        since = "since the last toggle" if panel.name == "latency" and toggled else "since the start"
         values = zip((50, 95, 99), spread.quantiles((0.5, 0.95, 0.99)), strict=True)
         parts = [f"p{rank} {quantity(value, panel.unit)}" for rank, value in values]
         line = f"  {' · '.join(parts)} · {spread.count:,.0f} values {since}"

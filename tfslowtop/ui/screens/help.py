@@ -37,6 +37,8 @@ unclear  the data do not say; more iterations may
 x12 faster (95 % CI 11-13)
          before divided by after, and how sure that is\
 """
+#: Textual's words for its own keys, in ours.
+_WORDS = {"focus_next": "To the next panel or list", "command_palette": "Every command, by its name"}
 #: Said by others than us, and nothing that anybody looks for here.
 _TEXTUALS_OWN = ("copy_text", "focus_previous", "help_quit")
 _GLYPHS = {"bar": "█", "range": "░", "mark": "│", "ghost": "·", "beyond": "▲"}
@@ -54,6 +56,11 @@ def worth_telling(active: ActiveBinding) -> bool:
     if not active.enabled or not binding.description or binding.system:
         return False
     return binding.show or (isinstance(node, (App, Screen)) and name_of(binding.action) not in _TEXTUALS_OWN)
+
+
+def words_of(binding: Binding) -> str:
+    """What the key does, in a few words."""
+    return _WORDS.get(name_of(binding.action), binding.tooltip or binding.description)
 
 
 def groups(bindings: Iterable[ActiveBinding]) -> dict[str, list[tuple[list[Binding], DOMNode]]]:
@@ -92,7 +99,7 @@ class HelpScreen(LiveScreen):
             for bindings, _ in lines:
                 bindings.sort(key=lambda binding: len(binding.key))
                 text.append(self.spell(f"  {self._shown(bindings):<9} "), "bold")
-                text.append(self.spell(bindings[0].tooltip or bindings[0].description) + "\n")
+                text.append(self.spell(words_of(bindings[0])) + "\n")
             text.append("\n")
         text.rstrip()
         return text

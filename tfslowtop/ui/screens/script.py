@@ -102,7 +102,7 @@ class LeaveScreen(ModalScreen[str]):
             yield Static(
                 f"{self._name_of_script} still runs.\n\n"
                 "  s    stop it (as Ctrl-C does)\n"
-                "  d    let it run on without us; `tfslowtop --reattach` takes it up again\n"
+                "  d    let it run on (--reattach comes back)\n"
                 "  esc  stay",
                 markup=False,
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from rich.text import Text
 from textual.binding import Binding
 from textual.message import Message
@@ -13,6 +15,10 @@ from ..format import plain_text
 
 #: Findings that have a row; who has more mends these first.
 _MOST = 9
+
+
+#: Rows of the terminal from which there is room for more than a line each; enter shows all of it.
+_TALL = 32
 
 
 class FindingList(OptionList):
@@ -62,6 +68,10 @@ class FindingList(OptionList):
         head = f"{number}  {f.cause}  {where or 'the machine'}"
         room = max(20, width - len(share) - 4)
         text = Text(overflow="ellipsis")
-        text.append(f"{head[:room]:{room}}  {share}\n", "bold")
-        text.append(f"   {f.sentence}")
+        head = head if len(head) <= room else head[: room - 1] + "…"
+        text.append(f"{head:{room}}  {share}", "bold")
+        if self.app.size.height >= _TALL:
+            indent = "   "
+            sentence = textwrap.fill(f.sentence, width - 4, initial_indent=indent, subsequent_indent=indent)
+            text.append("\n" + sentence)
         return plain_text(text) if self._ascii else text

@@ -115,9 +115,10 @@ def _columns(width: int) -> tuple[int, int]:
 
 def _heading(width: int, hidden: int) -> Text:
     name, place = _columns(width)
-    label = "stream" + (f" ({hidden} of the libraries' own hidden)" if hidden else "")
+    label = f"stream ({hidden} hidden)"
+    label = label if hidden and len(label) <= name else "stream"
     numbers = f"{'calls':>8}{'median':>10}{'p95':>10}   {'time':>6}{'traces':>7}"
-    return Text(f"  {label[:name]:{name}} {'where':{place}}{numbers}", "bold", no_wrap=True, overflow="crop")
+    return Text(f"  {label:{name}} {'where':{place}}{numbers}", "bold", no_wrap=True, overflow="crop")
 
 
 def _row(s: StreamView, width: int) -> Text:
@@ -127,9 +128,11 @@ def _row(s: StreamView, width: int) -> Text:
         where = "…" + where[-(place - 1) :]
     sign = SIGNS[s.trend.direction] if s.trend else " "
     share = f"{100 * s.share:.0f} %" if s.share == s.share else ""
-    title = f"{s.name} ({s.kind})" if s.kind not in s.name else s.name
+    title = f"{s.name} ({s.kind})"
+    title = title if s.kind not in s.name and len(title) <= name else s.name
+    title = title if len(title) <= name else title[: name - 1] + "…"
     numbers = f"{s.calls:>8,}{quantity(s.median, 's'):>10}{quantity(s.p95, 's'):>10} {sign} {share:>6}"
     text = Text(f"{'>' if s.is_step else ' '} ", no_wrap=True, overflow="crop")
-    text.append(f"{title[:name]:{name}} {where:{place}}", "bold" if s.is_step else "")
+    text.append(f"{title:{name}} {where:{place}}", "bold" if s.is_step else "")
     text.append(numbers + f"{s.traces or '':>7}")
     return text
