@@ -49,7 +49,9 @@ def _slope(r: Result) -> str:
     text = describe(r.latency)
     if r.latency.direction == "rising":
         text += f", ×{r.latency.climb:.1f} in {r.seconds:.0f} s"
-        text += f"; fixed: {describe(r.effect.after)}" if r.effect else ""
+        if r.effect is not None:
+            after = r.effect.after
+            text += f"; fixed: {'×%.1f' % after.climb if after.direction == 'unclear' else describe(after)}"
     return text
 
 
