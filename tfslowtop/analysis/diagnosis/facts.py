@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,12 +35,12 @@ class Call:
     seconds: float
     median: float
     cpu: float
-    """CPU seconds per turn where they were read, else NaN."""
+    """Of the step: CPU seconds per turn where they were read, else NaN."""
     trend: Trend | None
     is_step: bool
     first_at: int
     excess: float
-    """Seconds above what its turns took at the start."""
+    """Of the step: seconds above what its turns took at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ def gather(session: Session, now: int) -> Facts:
     since = min(starts, default=0)
     calls = tuple(_call(s, s is step, since) for s in streams if s.calls)
     steps = step.calls if step else 0
+    functions = _functions(streams)
     seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == "where")
     return Facts(
         seconds=max(0.0, (end - min(starts)) / 1e9) if starts else seen / 1e9,
@@ -185,7 +187,9 @@ def gather(session: Session, now: int) -> Facts:
             for e in session.ledger.entries.values()
             for t in (e.tally,)
         ),
-        traced=tuple(_traced(f, streams, number) for f in session.retraces.functions.values()),
+        traced=tuple(
+            _traced(f, functions.get((f.file, f.line)), number) for f in session.retraces.functions.values()
+        ),
         gauges={name: _gauge(session, name) for name in session.gauge_names()},
         spells=_spells(session, step),
         clock=session.clock,
@@ -207,20 +211,22 @@ def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
 
 
 def _call(s: StreamStats, is_step: bool, since: int) -> Call:
-    kept = s.blocks.stretch()
-    calls, seconds = s.calls, s.seconds
-    if s.kind == "gc" and len(kept):
+    calls, seconds, cpu, excess = s.calls, s.seconds, math.nan, 0.0
+    if is_step:  # of the others nobody asks, and there may be hundreds
+        kept = s.blocks.stretch()
+        known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
+        cpu = float(np.median(known)) if len(known) else math.nan
+        excess = _excess(kept.wall, s.calls)
+    elif s.kind == "gc" and len(kept := s.blocks.stretch()):
         own = kept.start >= since
         calls, seconds = (
             round(calls * own.mean()),
             seconds * float(kept.wall[own].sum() / max(kept.wall.sum(), 1e-12)),
         )
-    known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
     return Call(
         id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=calls,
         seconds=seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
-        cpu=float(np.median(known)) if len(known) else math.nan,
-        trend=s.trend, is_step=is_step, first_at=s.first_at, excess=_excess(kept.wall, s.calls),
+        cpu=cpu, trend=s.trend, is_step=is_step, first_at=s.first_at, excess=excess,
     )  # fmt: skip
 
 
@@ -244,17 +250,21 @@ def _numbering(step: StreamStats | None) -> Callable[[int], int]:
     )
 
 
-def _traced(f: FunctionTraces, streams: list[StreamStats], number: Callable[[int], int]) -> Traced:
-    own = [
-        s for s in streams if (s.info.file, s.info.line) == (f.file, f.line) and s.kind.endswith("function")
-    ]
-    stats = max(own, key=lambda s: s.calls, default=None)
-    late = 0
+def _functions(streams: list[StreamStats]) -> dict[tuple[str, int], StreamStats]:
+    """The stream of each function, by its place; of several, the one with most calls."""
+    found: dict[tuple[str, int], StreamStats] = {}
+    for s in streams:
+        place = (s.info.file, s.info.line)
+        if s.kind.endswith("function") and (place not in found or s.calls > found[place].calls):
+            found[place] = s
+    return found
+
+
+def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int], int]) -> Traced:
+    late = len(f.guilty)
     if stats is not None and stats.calls and len(kept := stats.blocks.stretch()):
         middle = kept.start[np.searchsorted(kept.index, stats.calls / 2) - 1 if len(kept) > 1 else 0]
-        late = sum(at >= middle for at, _ in f.guilty)
-    else:
-        late = len(f.guilty)
+        late -= bisect.bisect_left(f.guilty, (int(middle), 0))
     user = f.callers.most_common(1)[0][0] if f.callers else ("", 0)
     blames = sorted(f.blames.values(), key=lambda b: -b.count)
     return Traced(

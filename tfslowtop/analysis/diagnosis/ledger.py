@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import math
 from dataclasses import dataclass, field
 
 from ...agent.events import Tally
@@ -26,8 +28,8 @@ class Entry:
         """The share of the count that came in the second half of the steps."""
         if not steps:  # no step is known, so nothing is early
             return 1.0
-        before = [count for at, count in self.history if at <= steps / 2]
-        early = before[-1] if before else 0
+        before = bisect.bisect_right(self.history, (steps // 2, math.inf))
+        early = self.history[before - 1][1] if before else 0
         return 1.0 - early / self.tally.count if self.tally.count else 0.0
 
 

@@ -141,14 +141,16 @@ def _calls_per_item(facts: Facts) -> Finding | None:
     """Many short calls per step, or a call per turn with a batch of one that was cut out of a tensor."""
     steps = max(1, facts.steps)
     cut = {(c.file, c.line) for c in facts.counted("eager-op-sample") if c.symbol == "StridedSlice"}
+    pulls = facts.counted("host-sync")
+    functions = {(f.file, f.line): f for f in reversed(facts.traced)}
     for call in facts.of("function", "model-call", "predict-on-batch"):
         if call.calls < 100 or call.median > SHORT_CALL or call.is_step:
             continue
-        traced = next((f for f in facts.traced if (f.file, f.line) == (call.file, call.line)), None)
+        traced = functions.get((call.file, call.line))
         place = (
             (traced.user_file, traced.user_line) if traced and traced.user_file else (call.file, call.line)
         )
-        if _decides(facts, place, call.calls):
+        if _decides(pulls, place, call.calls):
             continue
         many = call.calls >= ITEMS_PER_STEP * steps
         ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
@@ -176,10 +178,9 @@ def _calls_per_item(facts: Facts) -> Finding | None:
     return None
 
 
-def _decides(facts: Facts, place: tuple[str, int], calls: int) -> bool:
+def _decides(pulls: list[Count], place: tuple[str, int], calls: int) -> bool:
     """Whether Python needs each result before the next call, as an agent in its world does."""
-    pulls = [c for c in facts.counted("host-sync") if (c.file, c.line) == place]
-    return sum(c.count for c in pulls) >= 0.5 * calls
+    return sum(c.count for c in pulls if (c.file, c.line) == place) >= 0.5 * calls
 
 
 def _indexing(facts: Facts) -> Finding | None:
