@@ -51,7 +51,8 @@ def _slope(r: Result) -> str:
         text += f", ×{r.latency.climb:.1f} in {r.seconds:.0f} s"
         if r.effect is not None:
             after = r.effect.after
-            text += f"; fixed: {'×%.1f' % after.climb if after.direction == 'unclear' else describe(after)}"
+            told = describe(after) if after.direction != "unclear" else f"×{after.climb:.1f}"
+            text += f"; fixed: {told}"
     return text
 
 
