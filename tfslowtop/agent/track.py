@@ -104,11 +104,19 @@ class Visit:
         return bool(what) and outer is not None and not outer.loop.item and outer.first == what != loop.what
 
     def again_at(self, here: int) -> int:
-        """The place at which the next call is the next turn of the innermost loop, and of no other."""
-        own, code = self.own, self.code
-        if not own or own[-1].loop.test == here or (len(own) > 1 and code is not None and code.items):
-            return -1
-        return here
+        """The place at which the next call is the next turn of a loop."""
+        return here if self.own and self.own[-1].loop.test != here else -1
+
+    def only_innermost(self, frame: FrameType) -> bool:
+        """Whether the loops around the innermost one have the items that they had; notes its own new one."""
+        own, variables = self.own, frame.f_locals
+        for turn in own:
+            name = turn.loop.item
+            if name and turn is not own[-1] and id(variables.get(name)) != turn.item:
+                return False
+        if name:
+            turn.item = id(variables.get(name))
+        return True
 
     def __del__(self) -> None:
         try:
@@ -157,9 +165,9 @@ class Tracker:
                 here = frame.f_lasti
                 if here == visit.round:
                     turn: Any = visit.turn
-                    if (what == turn.what or not what) and not turn.void:
+                    known = what == turn.what or not what
+                    if known and not turn.void and (not visit.code.items or visit.only_innermost(frame)):
                         turn.again(now)
-                        turn.item = 0  # it has another one now, which nobody has looked at
                         return turn  # type: ignore[no-any-return]
                 return self._step(visit, frame, now, what, giver or what)
             return self._walk(frame, now, what, giver or what)
