@@ -27,6 +27,7 @@ from .hooks.functions import FunctionHook
 from .hooks.graphs import GraphHook
 from .hooks.hook import Hook
 from .hooks.host import HostHook
+from .hooks.kept import KeptHook
 from .hooks.keras import KerasHook
 from .hooks.pyops import PythonOpHook
 from .hooks.sessions import SessionHook
@@ -56,6 +57,7 @@ HOOKS: tuple[type[Hook], ...] = (
     WhereHook,
     CountedHook,
     AllocatorHook,
+    KeptHook,
 )
 
 #: Seconds between two looks, and looks between two batches: fewer than a scenario's, because the program is
