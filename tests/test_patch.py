@@ -37,6 +37,16 @@ def test_a_wrapper_can_be_changed_and_comes_off():
     assert seen == ["a", "b"] and dict(vars(Heir)) == before
 
 
+def test_a_wrapper_says_the_arguments_of_what_it_wraps():
+    def asked():
+        return inspect.signature(Owner.double), inspect.getfullargspec(Owner.double)
+
+    before = asked()
+    patch = Patch(Owner, "double", lambda original: lambda *args, **kwds: original(*args, **kwds))  # noqa: PLW0108
+    assert asked() == before
+    patch.off()
+
+
 def add(x, y=2, name=None):
     if name == "fail":
         raise ValueError(name)

@@ -105,6 +105,9 @@ class Prefix:
 
 def dress(wrapper: Callable[..., Any], original: Callable[..., Any]) -> None:
     functools.update_wrapper(wrapper, original)
+    if isinstance(original, FunctionType) and not hasattr(original, "__wrapped__"):
+        # Keras asks in a way (getfullargspec) that does not look behind wrappers.
+        wrapper.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     code = getattr(original, "__code__", None) or getattr(inspect.unwrap(original), "__code__", None)
     if code is not None and isinstance(wrapper, FunctionType):
         wrapper.__code__ = wrapper.__code__.replace(
