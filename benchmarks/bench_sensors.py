@@ -11,7 +11,7 @@ Two figures, from one run:
   control is far from 1 the machine is busy, and the ratio says nothing.
 
 `--gpus` adds the cost of reading pretended GPUs through pynvml; the library under it is the tests' stand-in,
-which answers from a text file and so costs more than a driver's own memory and blocks less than its hardware.
+which answers from a text in memory and blocks less than hardware does.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tfslowtop.sensors.visible import Known, cuda_numbers
+from tfslowtop.agent.hooks.allocator import shown
+from tfslowtop.sensors.visible import Known, cuda_numbers, told_by
 
 ALIKE = [Known("0", "GPU-aa11", "H"), Known("1", "GPU-ab22", "H"), Known("2", "GPU-cc33", "H")]
 MIXED = [Known("0", "GPU-aa11", "T4"), Known("1", "GPU-ab22", "A100")]
@@ -39,3 +40,23 @@ SLICED = [Known("0:0", "MIG-11", "A", "0"), Known("0:1", "MIG-12", "A", "0"), Kn
 )
 def test_cuda_visible_devices(value, order, devices, expected):
     assert cuda_numbers(value, order, devices) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "devices", "expected"),
+    [
+        ("2,0", ALIKE, {"2": 0, "0": 1}),
+        ("GPU-cc33", ALIKE, {"2": 0}),
+        ("MIG-12,MIG-11", SLICED, {"0:1": 0, "0:0": 1}),
+        ("", ALIKE, {}),
+        (None, ALIKE, {"0": 0, "1": 1, "2": 2}),
+    ],
+)
+def test_as_the_program_has_set_it_itself(value, devices, expected, monkeypatch):
+    """From the agent's reading of its environment to the numbers; unset and empty are not the same."""
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if value is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
+    assert told_by(shown()) == (value, "PCI_BUS_ID")
+    assert cuda_numbers(*told_by(shown()), devices) == expected

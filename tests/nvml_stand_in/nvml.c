@@ -1,6 +1,6 @@
 /* A stand-in for libnvidia-ml.so.1: the functions that pynvml calls for us, with answers from a file.
  *
- * $NVML_STAND_IN names a file of lines `key value`, read anew at every call, so that a test can move the
+ * $NVML_STAND_IN names a file of lines `key value`, looked at anew at every call, so that a test can move the
  * machine's state while the watcher runs. A value `!15` makes the call return error 15; a key that is not
  * there is NVML_ERROR_NOT_SUPPORTED. Keys:
  *
@@ -18,9 +18,11 @@
  * Written from the documented interface; laid out as in the structures of pynvml. -DOLD_DRIVER leaves out what
  * drivers before 535 lack.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -38,17 +40,38 @@ typedef struct { unsigned pid; u64 at; unsigned sm, memory, encoder, decoder; } 
 static device_t devices[GPUS][SLICES + 1];
 static long long opened = -1; /* the generation in which we were initialised; -1: not */
 
-/* The text after `key `, or NULL. */
-static char *look_up(const char *key, char *line, int size) {
+/* The file as it is now. It is read again only when it was replaced: the library's own cost shall be a driver's,
+ * not that of opening a file at each call. */
+static char *machine(void) {
+    static char contents[1 << 16];
+    static struct stat known;
+    struct stat now;
     const char *path = getenv("NVML_STAND_IN");
-    FILE *file = path ? fopen(path, "r") : NULL;
+    if (!path || stat(path, &now)) return NULL;
+    if (now.st_ino != known.st_ino || now.st_mtim.tv_sec != known.st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != known.st_mtim.tv_nsec) {
+        FILE *file = fopen(path, "r");
+        if (!file) return NULL;
+        contents[fread(contents, 1, sizeof contents - 1, file)] = 0;
+        fclose(file);
+        known = now;
+    }
+    return contents;
+}
+
+/* The text after `key `, in `line`, or NULL. */
+static char *look_up(const char *key, char *line, int size) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     size_t length = strlen(key);
     char *found = NULL;
-    while (file && !found && fgets(line, size, file)) {
-        line[strcspn(line, "\n")] = 0;
-        if (!strncmp(line, key, length) && line[length] == ' ') found = line + length + 1;
-    }
-    if (file) fclose(file);
+    pthread_mutex_lock(&lock);
+    for (const char *at = machine(); at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+        if (!strncmp(at, key, length) && at[length] == ' ') {
+            snprintf(line, size, "%.*s", (int)strcspn(at, "\n"), at);
+            found = line + length + 1;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
     return found;
 }
 

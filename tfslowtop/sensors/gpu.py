@@ -173,8 +173,10 @@ class GpuSensor:
                 device = replace(device, lost=slot.lost)
             elif not slot.lost:
                 with_pcie = self._turn % len(self._slots) == position
+                # Of two devices in each read, so that eight are read in full every two seconds.
+                with_slow = (self._turn + position) % max(1, len(self._slots) // 2) == 0
                 try:
-                    device = read_device(self._nvml, slot, pids, self._pids_are_ours, with_pcie)
+                    device = read_device(self._nvml, slot, pids, self._pids_are_ours, with_pcie, with_slow)
                 except DeviceLostError:
                     slot.lost = True
             number = numbers.get(slot.label) if numbers is not None else None

@@ -78,9 +78,22 @@ class Slot:
     lost: bool = False
     clock_max: float | None = None
     pcie: tuple[float | None, float | None] = (None, None)
+    slow: Slow | None = None
 
 
-def read_device(nvml: Nvml, slot: Slot, pids: Collection[int], certain: bool, with_pcie: bool) -> GpuDevice:
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """What changes slowly, or is asked less often in a box with many devices."""
+
+    processes: _Processes
+    temperature: float | None
+    power: float | None
+    power_limit: float | None
+
+
+def read_device(
+    nvml: Nvml, slot: Slot, pids: Collection[int], certain: bool, with_pcie: bool, with_slow: bool = True
+) -> GpuDevice:
     """`pids` are the target's; `certain` says that a pid which is not listed really is not on the device."""
     handle, whole = slot.handle, slot.whole
     memory = nvml.first(
@@ -89,7 +102,8 @@ def read_device(nvml: Nvml, slot: Slot, pids: Collection[int], certain: bool, wi
         ("nvmlDeviceGetMemoryInfo", nvml.constant("nvmlMemory_v2", 0x02000028)),
         ("nvmlDeviceGetMemoryInfo",),
     )
-    processes = _processes(nvml, handle)
+    slow = slot.slow if slot.slow is not None and not with_slow else _slow(nvml, handle, whole)
+    slot.slow, processes = slow, slow.processes
     use = _use(nvml, handle) if slot.mig is None else None
     rates = nvml.ask("nvmlDeviceGetUtilizationRates", handle)
     if slot.clock_max is None:
@@ -117,20 +131,23 @@ def read_device(nvml: Nvml, slot: Slot, pids: Collection[int], certain: bool, wi
         throttle=nvml.first(
             whole, ("nvmlDeviceGetCurrentClocksEventReasons",), ("nvmlDeviceGetCurrentClocksThrottleReasons",)
         ),
-        temperature=_number(
-            nvml.first(
-                whole,
-                ("nvmlDeviceGetTemperature", _TEMPERATURE_CORE),
-                ("nvmlDeviceGetTemperatureV", _TEMPERATURE_CORE),
-            )
-        ),
-        power=_number(nvml.ask("nvmlDeviceGetPowerUsage", whole), 1e-3),
-        power_limit=_number(
-            nvml.first(whole, ("nvmlDeviceGetEnforcedPowerLimit",), ("nvmlDeviceGetPowerManagementLimit",)),
-            1e-3,
-        ),
+        temperature=slow.temperature,
+        power=slow.power,
+        power_limit=slow.power_limit,
         pcie_rx=slot.pcie[0],
         pcie_tx=slot.pcie[1],
+    )
+
+
+def _slow(nvml: Nvml, handle: Any, whole: Any) -> Slow:
+    core = _TEMPERATURE_CORE
+    heat = nvml.first(whole, ("nvmlDeviceGetTemperature", core), ("nvmlDeviceGetTemperatureV", core))
+    limits = (("nvmlDeviceGetEnforcedPowerLimit",), ("nvmlDeviceGetPowerManagementLimit",))
+    return Slow(
+        processes=_processes(nvml, handle),
+        temperature=_number(heat),
+        power=_number(nvml.ask("nvmlDeviceGetPowerUsage", whole), 1e-3),
+        power_limit=_number(nvml.first(whole, *limits), 1e-3),
     )
 
 
