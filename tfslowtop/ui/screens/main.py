@@ -236,7 +236,8 @@ def _measured(view: View, scenario: Scenario) -> str:
     comparison = view.comparison
     if comparison is None or not (comparison.running or comparison.effect):
         return words
-    effect = sentence(comparison.effect) if comparison.effect else "…"
+    # The slopes are in the verdict.
+    effect = sentence(comparison.effect).partition(", slope")[0] if comparison.effect else "…"
     progress = f"A/B, {comparison.blocks} pairs of blocks: {effect}"
     return f"{progress}; {words}" if comparison.effect else progress
 
