@@ -22,7 +22,7 @@ SCENARIO = Scenario(
         "Runs as written, but times a single call: the first, which is the trace. Both its arguments are "
         "Python numbers, so the sum is done while tracing and the graph holds only the answer."
     ),
-    params=(Param("arguments", 12, "numbers passed to the function; the last one changes", minimum=2),),
+    params=(Param("arguments", 20, "numbers passed to the function; the last one changes", minimum=2),),
     fixes=(
         Fix("pass_tensor", "pass tf.constant(i) instead of the Python number i"),
         Fix("signature", "declare input_signature: a scalar int32 tensor for each argument"),
