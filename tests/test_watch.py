@@ -59,6 +59,14 @@ def test_readings_from_before_a_toggle_do_not_count_for_what_came_after():
     assert values.tolist() == [1000.0] * 10 and index.min() >= 100
 
 
+def test_samples_in_one_piece_with_a_toggle_count_for_their_own_side():
+    session = Session()
+    session.feed([Stream(1, "k", "kernel", "a.py", 1), Toggled(0, (), SECOND), samples(1, 0, 100)])
+    session.feed([Toggled(150, ("a",), 16 * SECOND), samples(1, 100, 100)])
+    panel = session.view(21 * SECOND, 10, 1.0).panel("latency")
+    assert panel is not None and panel.spread is not None and panel.spread.count == 50
+
+
 class Scripted:
     """Gives one batch after the other, and waits before the last until it is told."""
 

@@ -15,6 +15,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 MAX_BLOCKS = 120
 PER_BLOCK = 64
 _TAIL = 8192
+_TWENTIETH = 50_000_000
 
 
 class Ring:
@@ -83,8 +84,9 @@ class Blocks:
         new = Stretch(np.asarray(index, np.float64), start, wall, cpu)
         if not len(new):
             return
-        # A second of 20 batches fills at most 1280 places, so the tail reaches back six seconds at any rate.
-        thin = new.pick(slice(None, None, -(-len(new) // PER_BLOCK)))
+        # A second fills at most 1280 places, so the tail reaches back six seconds at any rate.
+        room = PER_BLOCK * (1 + int(start[-1] - start[0]) // _TWENTIETH)
+        thin = new.pick(slice(None, None, -(-len(new) // room)))
         self._tail.push(thin.index, thin.start, thin.wall, thin.cpu)
         place = np.arange(self._seen, self._seen + len(new))
         self._seen += len(new)

@@ -179,7 +179,6 @@ class Session:
             self._shares[KINDS[stats.kind]].add(start, records[:, 1])
         if self.stream is None or event.stream != self.stream.id:
             return
-        self.latency.add(start, wall)
         self._iterations = max(self._iterations, event.first + len(records))
         begin = 0
         while self._coming and self._coming[0].iteration < event.first + len(records):
@@ -195,6 +194,7 @@ class Session:
         return max(0, self._iterations - later)
 
     def _put(self, index: Ints, start: Ints, wall: Floats, cpu: Floats) -> None:
+        self.latency.add(start, wall)
         if self._duel is not None and self._duel.running:
             self._duel.add(wall, cpu)
         else:
@@ -439,9 +439,10 @@ class Session:
             self._duel.think()
         self._thoughts += 1
         # Of a script there are a dozen, and a second later they say the same.
-        for name, gauge in self._gauges.items() if self._thoughts % 2 or self.ended else ():
-            index, values = gauge.points.last(_GAUGE_POINTS)
-            gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
+        for name, gauge in self._gauges.items():
+            if self._thoughts % 2 or self.ended or gauge.trend is None:
+                index, values = gauge.points.last(_GAUGE_POINTS)
+                gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
         if "rss" in self._gauges:
             segment.memory = self._gauges["rss"].trend
         for share in self._shares.values():

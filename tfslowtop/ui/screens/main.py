@@ -227,6 +227,7 @@ class MainScreen(Screen[None]):
 
     def close_list(self) -> None:
         self.remove_class("-listing")
+        self.catalogue.search_no_more()
         (self.catalogue.list if self.has_class("-wide") else self.fixes).focus()
 
 

@@ -54,6 +54,16 @@ class Catalogue(Vertical):
     def search(self) -> None:
         self.query_one(Input).focus()
 
+    def search_no_more(self) -> None:
+        """All of them again, the cursor on the same one."""
+        field, index = self.query_one(Input), self.list.highlighted
+        if field.value:
+            kept = self.list.get_option_at_index(index).id if index is not None else None
+            with self.prevent(Input.Changed):
+                field.value = ""
+            self._fill("")
+            self.select(kept or self._on)
+
     def select(self, id: str) -> None:
         """Puts the cursor on a scenario without saying so."""
         with self.prevent(OptionList.OptionHighlighted):
