@@ -1,7 +1,7 @@
 """What the watcher itself costs: CPU, bytes to the terminal, and the time from a key to the screen.
 
-The app in a pseudo-terminal of 120x40 with real TensorFlow in its child (six panels, all curves moving), and
-the same paused. A second pass of each is the control.
+The app in a pseudo-terminal of 120x40 with real TensorFlow in its child, six panels, all curves moving: while
+somebody is at the keys, left alone, and paused. A second pass of each is the control.
 
     python benchmarks/bench_watcher.py [seconds] [scenario]
 """
@@ -21,6 +21,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests")]
 
 from terminal import Terminal  # noqa: E402
 
+from tfslowtop.ui.app import TfslowtopApp  # noqa: E402
+
 SIX = HERE / "kernels" / "six_panels.py"
 
 
@@ -33,6 +35,14 @@ def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
     after, span = process.cpu_times(), time.monotonic() - start
     used = after.user + after.system - before.user - before.system
     return 100 * used / span, (terminal.received - bytes_before) / span / 1000
+
+
+def report(terminal: Terminal, name: str, seconds: float, key: str = "") -> None:
+    """Twice; a `key` that changes nothing says that somebody is there."""
+    for again in ("", " again"):
+        terminal.press(key)
+        cpu, rate = cost(terminal, seconds)
+        print(f"{name + again:17} {cpu:5.1f} % of a core  {rate:6.1f} KB/s", flush=True)
 
 
 def key_to_screen(terminal: Terminal, presses: int) -> list[float]:
@@ -64,19 +74,17 @@ def main() -> None:
     if scenario == str(SIX):
         for panel in ("latency per iteration", "host memory", "retraces", "results kept", "wave", "saw"):
             assert panel in terminal.text, f"no panel {panel}:\n{terminal.text}"
-    for name in ("running", "running again"):
-        cpu, rate = cost(terminal, seconds)
-        print(f"{name:14} {cpu:5.1f} % of a core  {rate:6.1f} KB/s", flush=True)
+    report(terminal, "at the keys", min(seconds, TfslowtopApp.ALONE_AFTER - 1), "k")
+    cost(terminal, TfslowtopApp.ALONE_AFTER + 1)
+    report(terminal, "left alone", seconds)
     terminal.press(" ")
     terminal.wait_for("PAUSED", 5)
-    for name in ("paused", "paused again"):
-        cpu, rate = cost(terminal, seconds)
-        print(f"{name:14} {cpu:5.1f} % of a core  {rate:6.1f} KB/s", flush=True)
+    report(terminal, "paused", seconds)
     terminal.press(" ")
     terminal.wait_for(lambda text: "PAUSED" not in text, 5)
     times = key_to_screen(terminal, 60)
     low, high = np.quantile(times, [0.5, 0.95])
-    print(f"key to screen  median {low:.0f} ms, p95 {high:.0f} ms")
+    print(f"key to screen     median {low:.0f} ms, p95 {high:.0f} ms")
     terminal.press("q")
     terminal.finish(10)
     terminal.close()
