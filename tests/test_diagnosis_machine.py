@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.test_diagnosis import facts, traced
-from tfslowtop.agent.events import SAMPLE, Gauge, Phase, Samples, Step, Stream
+from tfslowtop.agent.events import SAMPLE, Ended, Gauge, Phase, Samples, Step, Stream
 from tfslowtop.analysis.diagnosis.conditions import by_device
 from tfslowtop.analysis.diagnosis.diagnose import diagnose
 from tfslowtop.analysis.diagnosis.facts import gather
@@ -175,6 +175,14 @@ def test_a_quota_that_was_not_there_before():
     assert Run(plan).until("cpu-throttled", 25).sentence == (
         f"Steps went from 21 to 34 ms at {of_day(20)} {SENTENCES['cpu-throttled']}"
     )
+
+
+@pytest.mark.parametrize(("begin", "told"), [(97, []), (80, ["gpu-throttled"])])
+def test_at_the_end_of_the_run_only_what_cost_much(begin, told):
+    run = Run(trouble("gpu-throttled", begin)).to(100)
+    assert run.causes == ["gpu-throttled"]
+    run.session.feed([Ended(0, "It ended.", BEGIN + 100 * SECOND)])
+    assert run.to(101).causes == told
 
 
 def test_short_visits_are_no_trouble():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -204,6 +204,8 @@ def _gauge(session: Session, name: str) -> Grows:
 
 def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
     found = session.spells.all()
+    if session.ended:  # so has whatever lasted, and only what cost much is worth a word now
+        found = tuple(replace(spell, lasting=False) for spell in found)
     if step is None:
         return found
     kept, tail = step.blocks.stretch(), step.blocks.tail()
