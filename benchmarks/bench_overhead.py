@@ -1,6 +1,7 @@
 """What being watched costs, against the same program unwatched, in the same run.
 
-    python benchmarks/bench_overhead.py [--seconds 40] [--rounds 5] [--quick]
+    python benchmarks/bench_overhead.py [--seconds 30] [--rounds 3]     # about 15 minutes
+    python benchmarks/bench_overhead.py --quick                         # about 5
 
 Three ways to ask, from the finest to the most honest:
 
@@ -56,6 +57,8 @@ while True:
     while c.recv(1 << 20):
         pass
 """
+#: The arms of whole processes in the last table.
+_WHOLE = ("control", "attached", "cProfile", "py-spy")
 _ATTACHED = "import sys; from tfslowtop.cli import main; sys.exit(main())"
 
 
@@ -195,15 +198,16 @@ def over_base(rows: dict[str, list[Row]], arm: str, i: int) -> list[tuple[float,
     return pairs
 
 
+def ratio(rows: dict[str, list[Row]], arm: str, i: int) -> tuple[float, float, float]:
+    return interval([mine / base for mine, base in over_base(rows, arm, i)])
+
+
 def table(title: str, rows: dict[str, list[Row]]) -> None:
     rounds = min((len(values) for values in rows.values() if values), default=0)
     print(f"  {title}, {rounds} rounds")
     for arm in [arm for arm, values in rows.items() if values and arm != "off"]:
-        cells = []
-        for i in range(3):
-            middle, low, high = interval([mine / base for mine, base in over_base(rows, arm, i)])
-            cells.append(f"{f'{middle:.3f} [{low:.3f}–{high:.3f}]':>22}")
-        print(f"    {arm:10} {' '.join(cells)}")
+        cells = ["{:.3f} [{:.3f}–{:.3f}]".format(*ratio(rows, arm, i)) for i in range(3)]
+        print(f"    {arm:10} {' '.join(f'{cell:>22}' for cell in cells)}")
 
 
 def report(
@@ -212,54 +216,70 @@ def report(
     share: float,
     inside: dict[str, list[Row]],
     whole: dict[str, list[Row]],
-) -> None:
+) -> str:
+    """Prints the case's tables; its line of the last table comes back."""
     step = statistics.median(row[0] for row in alone["off"]) / 1e3
-    limit = f"; limit for attached {LIMITS[name]:.2f}" if name in LIMITS else ""
-    print(f"\n{name}: {step:.0f} µs per step{limit}")
+    limit = f"{LIMITS[name]:.2f}" if name in LIMITS else ""
+    print(f"\n{name}: {step:.0f} µs per step{limit and f'; limit for attached {limit}'}")
     print(f"    {'':10} {'wall':>22} {'CPU of the process':>22} {'CPU, main thread':>22}")
     table("hooks alone", alone)
     added = interval([(mine - base) / 1e3 for mine, base in over_base(alone, "attached", 2)])
+    # Over the CPU time of a whole step: the main thread's difference is told best, and waiting is no base.
+    together = 1 + added[0] / (statistics.median(row[1] for row in alone["off"]) / 1e3) + share
     print(
         f"    that is {added[0]:+.2f} µs [{added[1]:+.2f}, {added[2]:+.2f}] in the main thread; "
-        f"the sender takes {share:.2%} of a core: together ×{1 + added[0] / step + share:.4f}"
+        f"the sender takes {share:.2%} of a core: together ×{together:.4f}"
     )
     table("blocks of one process", inside)
     if whole:
         table("whole processes", whole)
+    cells = [
+        f"{together:.3f}",
+        f"{ratio(inside, 'attached', 0)[0]:.3f}",
+        f"{ratio(inside, 'attached', 1)[0]:.3f}",
+    ]
+    cells += [f"{ratio(whole, arm, 0)[0]:.2f}" if whole.get(arm) else "" for arm in _WHOLE]
+    return f"{name:36} {step:6.0f} µs {limit:>6} {' '.join(f'{cell:>8}' for cell in cells)}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=40, help="of each kind of blocks, per case")
-    parser.add_argument("--rounds", type=int, default=5, help="of whole processes")
+    parser.add_argument("--seconds", type=float, default=30, help="of each kind of blocks, per case")
+    parser.add_argument("--rounds", type=int, default=3, help="of whole processes")
     parser.add_argument("--cases", nargs="*", default=list(CASES), help="parts of their names")
     parser.add_argument(
         "--quick", action="store_true", help="a few minutes: no cProfile, no py-spy, few rounds"
     )
     options = parser.parse_args()
     if options.quick:
-        options.seconds, options.rounds = min(options.seconds, 15), min(options.rounds, 1)
+        options.seconds, options.rounds = min(options.seconds, 10), min(options.rounds, 1)
     overhead_loops.quiet_tensorflow()
     wanted = [name for name in CASES if any(part in name for part in options.cases)]
     found = {name: size for name, size in overhead_loops.sizes().items() if name in wanted}
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         arms = launchers(directory, options.quick)
-        whole = processes(arms, found, options.rounds, 3.0, directory) if options.rounds else {}
+        whole = processes(arms, found, options.rounds, 2.0, directory) if options.rounds else {}
         address = str(directory / "reader")
         reader = subprocess.Popen([sys.executable, "-c", _READER, address], stdout=subprocess.PIPE)
         assert reader.stdout is not None
         reader.stdout.readline()
+        lines = []
         try:
             for name, size in found.items():
                 loop, agent = case(name, size), Agent(address)
                 alone, share = hooks(loop, agent, options.seconds)
                 inside = alternate(loop, agent, options.seconds, 0.2, thread=True)
-                report(name, alone, share, inside, whole.get(name, {}))
+                lines.append(report(name, alone, share, inside, whole.get(name, {})))
                 agent.end()
         finally:
             reader.kill()
             reader.wait()
+    titles = ["hooks +", "blocks", "blocks", "whole", "whole", "whole", "whole"]
+    print(f"\n{'':36} {'':9} {'':6} {' '.join(f'{title:>8}' for title in titles)}")
+    titles = ["sender", "wall", "CPU", "control", "attached", "cProfile", "py-spy"]
+    print(f"{'':36} {'step':>9} {'limit':>6} {' '.join(f'{title:>8}' for title in titles)}")
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ EAGER = "eager loop of tiny ops"
 CASES = (*TARGETS, EAGER)
 
 #: Seconds that a case runs before it is timed: by then a watched loop has been found out.
-WARM_UP = 4.0
+WARM_UP = 3.0
 _BLOCK = 0.1
 
 
