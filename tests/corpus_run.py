@@ -56,7 +56,7 @@ class Result:
     visible: float
     """When the symptom was there to be seen, in seconds from the start; see `visible`."""
     found: float
-    """When the first finding was first the right one, and stayed it; infinite if only after the end."""
+    """When the first finding was first the right one, and stayed it; infinite if it never was."""
     cost: float
     """Seconds of CPU for one diagnosis at the end, when there is most to look at; there is one per second."""
 
@@ -129,7 +129,9 @@ def judge(case: Case, path: Path, *, timed: bool = True) -> Result:
     session.streams.think_all()
     session.feed([Ended(0, "", records[-1].at)])
     view = session.view(records[-1].at, 2, 0.5)
-    line, _ = named(case, view)
+    line, right = named(case, view)
+    if right and math.isinf(first_at):
+        first_at = (records[-1].at - begin) / 1e9  # the last word
     began = time.process_time()
     diagnose(gather(session, records[-1].at))
     cost = time.process_time() - began
@@ -207,7 +209,7 @@ def table(results: list[Result]) -> str:
     ]
     slow = [r for r in results if r.case.cause]
     for r in sorted(slow, key=lambda r: -r.late):
-        late = f"{r.late:5.1f} s after" if math.isfinite(r.late) else "only at the end,"
+        late = f"{r.late:5.1f} s after" if math.isfinite(r.late) else "never found after"
         lines.append(
             f"{r.case.script:22}{r.case.cause:22}{late} the symptom, which was there at {r.visible:.1f} s"
         )

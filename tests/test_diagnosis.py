@@ -225,6 +225,15 @@ def test_python_in_the_step_and_in_the_pipeline():
     assert diagnose(facts(call("data-wait", 100, 0.5), call("data-python-op", 3000, 6.0))) == ()
 
 
+def test_a_generator_that_nobody_saw_at_work_is_named_where_it_is_given_to_the_dataset():
+    library = "/env/lib/python3.11/site-packages/tensorflow/python/data/ops/from_generator_op.py"
+    python = call("data-library-python-op", 3000, 6.0, name="generator_py_func", file=library)
+    made = count("dataset", 1, symbol="_FlatMapDataset", line=13)
+    assert first(call("data-wait", 100, 6.0, line=19), python, made).line == 13
+    seen = count("where-called-back", 1, symbol="rows", line=5)
+    assert first(call("data-wait", 100, 6.0, line=19), python, made, seen).line == 5
+
+
 def test_a_callback_that_takes_the_time():
     found = first(
         call("fit-call", 1, 9.0), count("callback", 100, symbol="Log.on_train_batch_end", seconds=5.0)

@@ -14,6 +14,7 @@ COPYING = 0.1
 #: Pulls per step that are more than looking at a loss.
 PULLS = 10
 CALLBACKS = 0.2
+FED = "Give the array the placeholder's type once, before the loop: x = x.astype(placeholder.dtype.as_numpy_dtype)."
 SAVING = 0.2
 
 
@@ -53,10 +54,13 @@ def _waiting(
     if python and python[0].seconds >= 0.3 * waited:
         op = python[0]
         name, seen = op.name, [c for c in facts.counted("where-called-back") if c.file]
+        generators = [c for c in maps if c.symbol == "_FlatMapDataset"]  # from_generator makes one
         if op.file and not library(op.file):
             place = (op.file, op.line)
         elif seen:
             place, name = (seen[0].file, seen[0].line), seen[0].symbol
+        elif generators and op.name == "generator_py_func":
+            place, name = (generators[0].file, generators[0].line), "the generator"
         what = f" on {name} ({short(place[0])}:{place[1]}), Python code that runs {op.calls:,} times, {ms(op.median)} each"
         remedy = (
             "Prepare the data before, or yield whole batches from arrays, and end the pipeline with "
@@ -90,13 +94,17 @@ def host(facts: Facts) -> list[Finding]:
     steps = max(1, facts.steps)
     for c in facts.counted("host-copy"):
         if c.size / steps >= LARGE and c.late > 0.2 and c.file:
+            fed = c.symbol == "feed_dict"
+            done = "fed in another type than the placeholder's and converted" if fed else "copied"
             made = finding(
                 facts,
                 "host-copy",
                 (c.file, c.line),
-                f"{size(c.size / steps)} are copied from NumPy to TensorFlow at each step, "
+                f"{size(c.size / steps)} are {done} from NumPy to TensorFlow at each step, "
                 f"{ms(c.seconds / steps)}.",
                 max(c.seconds, 0.0),
+                symbol=c.symbol,
+                remedy=FED if fed else "",
                 bytes_per_step=c.size / steps,
                 least=COPYING,
             )
