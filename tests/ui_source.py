@@ -175,9 +175,8 @@ class Script:
             self.put(Toggled(self._iteration, self._fixes, self._written))
 
     def stop(self) -> None:
-        if not self.stopped:
-            self.stopped = True
-            self.put(Ended(0, "It was stopped.", self._written))
+        self.stopped = True
+        self.put(Ended(0, "It was stopped.", self._written))  # each time: runs one after the other share it
 
     def close(self) -> None:
         pass
