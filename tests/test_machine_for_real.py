@@ -106,6 +106,10 @@ def calm(n: int, pid: int) -> dict[str, object]:
     return {f"gpu.{n}.{name}": value for name, value in values.items()}
 
 
+def lasts(cause: str) -> Callable[[Watched], bool]:
+    return lambda run: bool(run.findings.get(cause, ("", False))[1])
+
+
 @pytest.mark.tensorflow
 def test_gpus_in_the_middle_of_a_run(library, tmp_path):
     """One throttles, the other gets a neighbour who fills its memory; they fall off, the driver reloads."""
@@ -127,8 +131,10 @@ def test_gpus_in_the_middle_of_a_run(library, tmp_path):
         pace("0.040")
         causes = {"gpu-throttled", "gpu-contention", "gpu-memory-full"}
         run.until(lambda r: causes <= set(r.findings))
-        said = {cause: run.findings[cause][0] for cause in causes}
-        whens = {re.sub(r"[\d.]+ to [\d.]+ ms at \d\d:\d\d", "…", text) for text in said.values()}
+        said = [run.findings[cause][0] for cause in causes]
+        steps = r"([\d.]+) to ([\d.]+) ms at \d\d:\d\d"
+        assert all(20 <= float(m[1]) < float(m[2]) for text in said for m in [re.search(steps, text)] if m)
+        whens = {re.sub(steps, "…", text) for text in said}
         assert whens == {
             "Steps went from … when GPU 0's clock fell from 1,980 to 1,200 MHz (heat, 91 °C).",
             "Steps went from … when other processes went from 0 to 60 % of GPU 1's time.",
@@ -136,7 +142,7 @@ def test_gpus_in_the_middle_of_a_run(library, tmp_path):
         }
         machine.put({**calm(0, pid), **calm(1, pid)})
         pace("0.020")
-        run.until(lambda r: not any(lasting for _, lasting in r.findings.values()))
+        run.until(lambda r: not any(lasts(cause)(r) for cause in causes))
 
         machine.put({"gpu.0.all": stand_in.LOST})
         run.until(lambda r: r.now["lost"] == ["gpu.0.lost"])
@@ -149,10 +155,6 @@ def test_gpus_in_the_middle_of_a_run(library, tmp_path):
     assert report["target"]["exit_code"] == 0 and not report["notes"]
     # Nothing is said against the code; whether there were busy neighbours, a test cannot know.
     assert {f["cause"] for f in report["findings"]} <= {*causes, "cpu-contention"}
-    throttled = next(f for f in report["findings"] if f["cause"] == "gpu-throttled")
-    assert throttled["evidence"]["gpu"] == "0" and not throttled["evidence"]["lasting"]
-    assert throttled["evidence"]["clock_before"] == 1980
-    assert 20 <= throttled["evidence"]["step_ms_before"] < throttled["evidence"]["step_ms"]
 
 
 def cold_file(path: Path, size: int) -> str:
@@ -183,10 +185,6 @@ def neighbours(pid: int) -> Iterator[None]:
             process.wait()
         for each in threads:
             os.sched_setaffinity(each, cores)
-
-
-def lasts(cause: str) -> Callable[[Watched], bool]:
-    return lambda run: bool(run.findings.get(cause, ("", False))[1])
 
 
 @pytest.mark.tensorflow
