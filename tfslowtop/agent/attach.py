@@ -23,6 +23,7 @@ from .hooks.counted import CountedHook
 from .hooks.created import CreatedHook
 from .hooks.data import DataHook
 from .hooks.eager import EagerHook
+from .hooks.feeds import FeedHook
 from .hooks.functions import FunctionHook
 from .hooks.graphs import GraphHook
 from .hooks.hook import Hook
@@ -46,6 +47,7 @@ HOOKS: tuple[type[Hook], ...] = (
     FunctionHook,
     UpdateHook,
     SessionHook,
+    FeedHook,
     GraphHook,
     KerasHook,
     CreatedHook,
@@ -213,11 +215,14 @@ class Attachment:
             self.agent.emit(tally)
 
     def _introduce(self, now: int) -> None:
-        """Says what runs here once TensorFlow has chosen its devices: asking earlier would choose for it."""
+        """Says what runs here once TensorFlow has chosen its devices: asking earlier would choose for it.
+
+        A program that only has Sessions never does; its first run will do.
+        """
         tensorflow = sys.modules.get("tensorflow")
         version = getattr(tensorflow, "__version__", None)
         context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
-        if version is None or context is None or not getattr(context, "_initialized", False):
+        if version is None or not (getattr(context, "_initialized", False) or self.kit.graphs):
             return
         self._introduced = True
         devices = getattr(context, "_physical_devices", None) or ()

@@ -40,7 +40,8 @@ def status(view: View | None, own_cpu: float) -> str:
     """The status line: what it runs on, what was dropped, what we cost."""
     parts = []
     if view is not None and view.tensorflow:
-        parts.append(f"TensorFlow {view.tensorflow} on {', '.join(view.devices) or 'no device'}")
+        where = f" on {', '.join(view.devices)}" if view.devices else ""
+        parts.append(f"TensorFlow {view.tensorflow}{where}")
     if view is not None and view.pid:
         parts.append(f"pid {view.pid}")
     if view is not None:
