@@ -128,7 +128,9 @@ class EagerHook(Hook):
         """In front of the one function that executes the op; if that is not to be had, of all ops."""
         code, names = self._callers[mark.name]
         function = names.get(code.co_name)
-        if isinstance(function, FunctionType) and function.__code__ is code:
+        while function is not None and getattr(function, "__code__", None) is not code:
+            function = getattr(function, "__wrapped__", None)
+        if isinstance(function, FunctionType):
             try:
                 self._marking = Prefix(function, mark.here)
                 self.patches.append(self._marking)
