@@ -185,6 +185,12 @@ def test_at_the_end_of_the_run_only_what_cost_much(begin, told):
     assert run.to(101).causes == told
 
 
+def test_at_the_end_it_was_so_from_the_start():
+    run = Run(trouble("gpu-throttled", 0)).to(30)
+    run.session.feed([Ended(0, "It ended.", BEGIN + 30 * SECOND)])
+    assert run.to(31).found[0].sentence == "GPU 1's clock was held at 1,200 of 1,980 MHz (heat, 91 °C)."
+
+
 def test_short_visits_are_no_trouble():
     """A second out of every five, which no machine is free of."""
 

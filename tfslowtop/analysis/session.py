@@ -145,8 +145,8 @@ class Session:
         for gauge in gauges:
             self.readings[gauge.name] = gauge.value
         self._recent.add(gauges, self.readings)
-        if self._iterations and gauges:
-            self.spells.add(gauges[-1].at, self.readings, self._gpus)
+        if self._iterations and gauges and self.spells.add(gauges[-1].at, self.readings, self._gpus):
+            self._thought = 0  # it is to be told at once
         # A process that has gone has no memory: that is no reading of it.
         self._sensed += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,6 +129,7 @@ class Facts:
     """What the machine did, from when to when."""
     clock: int = 0
     """The time of day minus the time of the events, in ns."""
+    ended: bool = False
     devices: tuple[str, ...] = ()
 
     def of(self, *kinds: str) -> list[Call]:
@@ -193,6 +194,7 @@ def gather(session: Session, now: int) -> Facts:
         gauges={name: _gauge(session, name) for name in session.gauge_names()},
         spells=_spells(session, step),
         clock=session.clock,
+        ended=session.ended is not None,
         devices=session.devices,
     )
 
@@ -204,8 +206,6 @@ def _gauge(session: Session, name: str) -> Grows:
 
 def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
     found = session.spells.all()
-    if session.ended:  # so has whatever lasted, and only what cost much is worth a word now
-        found = tuple(replace(spell, lasting=False) for spell in found)
     if step is None:
         return found
     kept, tail = step.blocks.stretch(), step.blocks.tail()

@@ -1,6 +1,6 @@
 """What the machine does to the program. These say nothing about the code, so they rank behind what does.
 
-A condition is told while it lasts, whatever it costs, and afterwards if it cost much. What it costs is told by
+A condition is told while it lasts, whatever it costs, and afterwards, also after the program, if it cost much. What it costs is told by
 the steps before it and meanwhile; where there are too few of them, by the readings alone.
 """
 
@@ -30,7 +30,8 @@ def machine(facts: Facts) -> list[Finding]:
 def _told(facts: Facts, spell: Spell) -> Finding | None:
     measured = math.isfinite(spell.slower)
     cost = max(0.0, 1 - 1 / spell.slower) * spell.seconds if measured else spell.lost
-    if not (spell.lasting or cost):
+    now = spell.lasting and not facts.ended
+    if not (now or cost):
         return None
     return finding(
         facts,
@@ -41,7 +42,7 @@ def _told(facts: Facts, spell: Spell) -> Finding | None:
         at_most=not measured,
         since=spell.step,
         confidence="high" if spell.slower >= _SAME else "medium",
-        least=0.0 if spell.lasting else LEAST_SHARE,
+        least=0.0 if now else LEAST_SHARE,
         **_evidence(facts, spell),
     )
 
@@ -70,10 +71,11 @@ def _sentence(facts: Facts, spell: Spell) -> str:
     if spell.times > 1:
         when += f" ({spell.times} times in all)"
     if not spell.begun:
-        said = state.format(**_NOW) if spell.lasting else f"{state.format(**_THEN)} until {end}"
+        said = state.format(**(_THEN if facts.ended or not spell.lasting else _NOW))
+        said += "" if spell.lasting else f" until {end}"
     elif spell.slower >= _SAME:
         said = f"steps went {_from_to(spell.step_before, spell.step_during)} {when} when {change}"
-    elif spell.lasting and math.isfinite(spell.slower):
+    elif spell.lasting and not facts.ended and math.isfinite(spell.slower):
         said = f"{change} {when}; steps still take {ms(spell.step_during)}"
     else:
         said = f"{change} {when}"

@@ -1,8 +1,8 @@
 """From when to when the machine held the program back: found as readings come, kept in little memory.
 
 A finding has to be there within 5 s of what it tells. The host's figures are over a second and half of one
-has to pass before they show it, a row comes up to half a second later, and the session thinks once a second:
-that leaves `HOLDS` for making sure.
+has to pass before they show it, a row comes up to half a second later, and the next view up to another: that
+leaves `HOLDS` for making sure, with a second to spare on a busy machine.
 """
 
 from __future__ import annotations
@@ -113,22 +113,28 @@ class Spells:
         self._sums: dict[Key, tuple[int, float]] = {}
         """Of all that are over: how many, and the seconds lost."""
 
-    def add(self, at: int, readings: Readings, gpus: Iterable[Gpu]) -> None:
-        """The readings as they stand; more than about two rows a second are not looked at."""
+    def add(self, at: int, readings: Readings, gpus: Iterable[Gpu]) -> bool:
+        """The readings as they stand; more than about two rows a second are not looked at.
+
+        Says whether there is something new to tell.
+        """
         elapsed = at - self._at if self._at else 0
         if self._at and elapsed < _EVERY:
-            return
+            return False
         self._at = at
         devices = by_device(readings, gpus)
-        for label, now in devices.items():
-            for condition in DEVICE if label else HOST:
-                self._judge(at, elapsed, condition, label, now)
+        news = [
+            self._judge(at, elapsed, condition, label, now)
+            for label, now in devices.items()
+            for condition in (DEVICE if label else HOST)
+        ]
         for key, mine in list(self._open.items()):
             if at - mine.until > (_AWAY if mine.confirmed else _LEFT):
                 del self._open[key]
                 if mine.confirmed:
                     self._close(key, mine.spell(key, False))
         self._rows.append((at, devices))
+        return any(news)
 
     def all(self) -> tuple[Spell, ...]:
         """One of each kind: that which lasts, or else the longest."""
@@ -141,7 +147,8 @@ class Spells:
             result.append(replace(spell, times=more[0], others_lost=more[1]))
         return tuple(result)
 
-    def _judge(self, at: int, elapsed: int, condition: Condition, label: str, now: Readings) -> None:
+    def _judge(self, at: int, elapsed: int, condition: Condition, label: str, now: Readings) -> bool:
+        """Whether with this row it is a spell."""
         key = condition.cause, label
         mine = self._open.get(key)
 
@@ -150,12 +157,14 @@ class Spells:
 
         share = condition.holds(now, usual)
         if share is None:
-            return
+            return False
         if mine is None:
             means = ((name, self._mean(key, name)) for name in condition.shown)
             before = {name: mean for name, mean in means if math.isfinite(mean)}
             mine = self._open[key] = _Open(at, at, len(self._calm(key)) >= _CALM, before)
+        known = mine.confirmed
         mine.add(at, elapsed, share, {name: now[name] for name in condition.shown if name in now})
+        return mine.confirmed and not known
 
     def _calm(self, key: Key) -> list[dict[str, float]]:
         """The rows of the time before: since the last spell of this kind, if that was within the half minute.
