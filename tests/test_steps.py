@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tfslowtop.agent.flow import analyse
-from tfslowtop.agent.loops import CALL, COMMIT, DATA, GRADIENT, TAPE
+from tfslowtop.agent.loops import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE
 from tfslowtop.agent.places import Places
-from tfslowtop.agent.track import Tracker
+from tfslowtop.agent.track import LOOK, Tracker
 
 LOOPS = sorted((Path(__file__).parent / "loops").glob("*.py"))
 
@@ -59,8 +59,8 @@ class Recorder:
         self.errors: list[BaseException] = []
         self.tracker = Tracker(Places(""), self.errors.append)
 
-    def __call__(self, bits: int = CALL, what: int = 0) -> bool:
-        turn = self.tracker.enter(sys._getframe(), time.perf_counter_ns(), what)
+    def __call__(self, bits: int = CALL, what: int = 0, giver: int = 0) -> bool:
+        turn = self.tracker.enter(sys._getframe(), time.perf_counter_ns(), what, giver)
         if turn is not None:
             turn.bits |= bits
             turn.end = time.perf_counter_ns()
@@ -118,6 +118,44 @@ def test_handlers_and_early_rounds_do_not_count_twice():
             call()
 
     assert counted(f) == {2: 9}
+
+
+def test_one_instruction_may_look_at_several_results():
+    class Result:
+        def __init__(self, call):
+            self.call = call
+
+        def __float__(self):
+            turn = self.call.tracker.enter(sys._getframe(), time.perf_counter_ns(), 0, LOOK)
+            turn.bits |= HOST
+            return 1.0
+
+    def look(call, result):
+        float(result)
+        call()
+        return float(result)
+
+    def f(call):
+        result = Result(call)
+        n = 0
+        while n < 6:  # 3
+            call()
+            n += 1
+            if n % 2:
+                assert "%f %f" % (result, result)  # noqa: UP031
+        for _ in range(5):  # 8
+            float(result)
+        for _ in (call() for _ in range(4)):  # 10
+            float(result)
+        for _ in range(3):  # 12
+            look(call, result)
+
+    call = Recorder()
+    call.tracker.places._known[__file__] = False
+    f(call)
+    first = f.__code__.co_firstlineno
+    counts = [(loop.line - first, loop.count) for loop in call.tracker.loops if loop.name == "f"]
+    assert counts == [(3, 6), (8, 5), (10, 4), (12, 3)] and not call.errors
 
 
 def test_a_generator_and_a_comprehension_are_loops_of_their_own():

@@ -43,7 +43,7 @@ def choose(loops: list[Loop], calls: list[Loop]) -> tuple[Loop, str] | None:
     alive = [loop for loop in loops if loop.count >= ENOUGH]
     alive = [loop for loop in alive if loop.main] or alive
     training = _heaviest({_whole_update(loop) for loop in alive if _updates(loop)} - {None})
-    working = _heaviest({_whole_work(loop, alive) for loop in alive if loop.did(_WORK, own=True) >= _USUALLY})
+    working = _heaviest({_whole_work(loop, alive) for loop in alive if _works(loop)})
     if training is not None and (working is None or _wall(training) > _TRIFLE * _wall(working)):
         if training.kind == "fit":
             return training, "the batches of fit"
@@ -72,6 +72,12 @@ def _wall(loop: Loop) -> int:
 def _heaviest(loops: set[Loop | None] | set[Loop]) -> Loop | None:
     found = [loop for loop in loops if loop is not None]
     return max(found, key=lambda loop: (_wall(loop), loop.line), default=None)
+
+
+def _works(loop: Loop) -> bool:
+    """Whether the loop's own body does the work. To look at the result of a loop inside is none."""
+    work = _WORK if loop.did(_WORK & ~HOST) < _USUALLY else _WORK & ~HOST
+    return loop.did(work, own=True) >= _USUALLY
 
 
 def _updates(loop: Loop) -> bool:

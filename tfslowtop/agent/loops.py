@@ -22,7 +22,7 @@ UPDATE = GRADIENT | COMMIT | ASSIGN | TAPE
 TRAINS = GRADIENT | COMMIT | TAPE
 
 #: What is no work of its own: a turn that found its data at an end, or was left after a look, did nothing.
-_IDLE = DATA | HOST
+IDLE = DATA | HOST
 
 #: Reading the CPU clock of the process is a system call: only turns at least this long are worth it.
 _CPU_FROM = 4_000_000
@@ -125,7 +125,7 @@ class Turn:
         self.first = 0
         """Which one the first turn of a loop inside called."""
         self.giver = 0
-        """What gave the first of the item, by id, where it was asked for."""
+        """What gave the first of the item, by id, where it was asked for; LOOK, if that was the last call."""
         self.item = 0
         """The item of a `for`, by id: the next one is another object, made while this one is still there."""
 
@@ -133,7 +133,7 @@ class Turn:
         """Ends the turn and begins the next one, in place: this is the hot path of every loop."""
         bits, below, start = self.bits, self.below, self.start
         # Else nothing came to pass: the round that only found the data at an end.
-        if below or bits & ~_IDLE or (bits and not self.void):
+        if below or bits & ~IDLE or (bits and not self.void):
             loop = self.loop
             wall = now - start
             if wall < _CPU_FROM:
@@ -157,6 +157,7 @@ class Turn:
             if outer is not None:
                 outer.below |= bits | below
                 outer.end = now
+                outer.giver = 0
                 loop.outer = outer.loop
         self.start = self.end = now
         self.bits = self.below = self.first = 0
@@ -164,10 +165,10 @@ class Turn:
 
     def is_over(self) -> bool:
         """Whether the loop found its data at an end, and did nothing since."""
-        return self.void and not self.below and not self.bits & ~_IDLE
+        return self.void and not self.below and not self.bits & ~IDLE
 
     def close(self) -> None:
         """Ends the turn for good, when the last thing in it ended."""
-        if not self.below and not self.bits & ~_IDLE and self.loop.did(~_IDLE) >= _MOSTLY:
+        if not self.below and not self.bits & ~IDLE and self.loop.did(~IDLE) >= _MOSTLY:
             self.void = True  # it was left before it did what its turns do
         self.again(self.end)

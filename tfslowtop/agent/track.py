@@ -22,11 +22,14 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from .loops import Loop, Turn
+from .loops import IDLE, Loop, Turn
 from .moves import GENERATOR, Code, Move
 from .places import Places
 
 _MANY = 20_000
+
+#: The giver of nothing: a result is looked at. One instruction may do that several times: "%f %f" % (a, b).
+LOOK = -1
 
 
 class _Entered:
@@ -76,32 +79,37 @@ class Visit:
             if loop.item and loop.test != here:
                 own[-1].item = id(frame.f_locals.get(loop.item))
         if own:
-            own[-1].giver = giver if own[-1].loop.test == here else 0
+            own[-1].giver = giver if giver == LOOK or own[-1].loop.test == here else 0
         self.last = here
         self.round = self.again_at(here)
         self.turn = own[-1] if own else self.base
         return self.turn
 
-    def still_asks(self, here: int, giver: int) -> bool:
-        """Whether one item of a `for` comes from several givers, of which the first is not at it again.
+    def same_turn(self, here: int, giver: int) -> bool:
+        """Whether one instruction makes several calls, so that to come to it again is not the next turn.
 
-        A `zip` of two datasets; a `map` of a function over one.
+        A `zip` of two datasets, a `map` of a function over one; or it looks at several results.
         """
-        if not self.own or not here == self.last == self.own[-1].loop.test:
+        if not self.own or here != self.last:
             return False
         turn = self.own[-1]
+        if here != turn.loop.test:
+            return giver == LOOK == turn.giver and bool(turn.below or turn.bits & ~IDLE)
         return turn.giver not in (0, giver) and not turn.is_over()
 
     def _anew(self, keep: int, here: int, what: int) -> bool:
         """Whether a loop that seems to go round was left and entered anew, by the loop around it.
 
-        Its end was seen; or it has been through its functions and is at the first one again.
+        Its end was seen; or it has been through the functions that one of its places calls in turn, and is at
+        the first one again.
         """
         loop = self.own[keep - 1]
         if here == self.last == loop.loop.test and loop.is_over():
             return True
-        outer = self.own[keep - 2] if keep > 1 else None
-        return bool(what) and outer is not None and not outer.loop.item and outer.first == what != loop.what
+        if keep < 2 or not what or here != self.last:
+            return False
+        outer = self.own[keep - 2]
+        return not outer.loop.item and outer.first == what != loop.what
 
     def again_at(self, here: int) -> int:
         """The place at which the next call is the next turn of a loop."""
@@ -136,6 +144,8 @@ class Tracker:
         self._oops = oops
         self._main = threading.main_thread().ident
         self._wanted: tuple[str, int] = ("", 0)
+        self.seen = 0
+        """When the last call was seen."""
         self.errand: Callable[[FrameType | None], None] | None = None
         """Something to do once on the main thread, at its next hooked call, with the frame that makes it."""
 
@@ -151,9 +161,10 @@ class Tracker:
     def enter(self, wrapper: FrameType, now: int, what: int = 0, giver: int = 0) -> Turn | None:
         """A hooked call begins, in the wrapper's frame; the turn that it belongs to, if any. Never raises.
 
-        `what` is the function that is called, by id, and `giver` what gives an item.
+        `what` is the function that is called, by id, and `giver` what gives an item, or LOOK.
         """
         try:
+            self.seen = now
             wrapper.f_trace = ENTERED
             frame = wrapper.f_back
             if self.errand is not None:
@@ -163,7 +174,7 @@ class Tracker:
             visit: Any = frame.f_trace
             if visit.__class__ is Visit and visit.code is not None:
                 here = frame.f_lasti
-                if here == visit.round:
+                if here == visit.round and giver != LOOK:
                     turn: Any = visit.turn
                     known = what == turn.what or not what
                     if known and not turn.void and (not visit.code.items or visit.only_innermost(frame)):
@@ -195,7 +206,7 @@ class Tracker:
     def _step(self, visit: Visit, frame: FrameType, now: int, what: int, giver: int) -> Turn | None:
         code, here, own = visit.code, frame.f_lasti, visit.own
         assert code is not None
-        if visit.still_asks(here, giver):
+        if visit.same_turn(here, giver):
             return visit.turn
         key = visit.last << 32 | here
         move = code.moves.get(key)
@@ -204,6 +215,8 @@ class Tracker:
         if own and code.items:
             move = code.next_item(own, frame) or move
         if not move[1] and not move[2] and len(own) == move[0]:
+            if own:
+                own[-1].giver = giver if giver == LOOK else 0
             visit.last = here
             visit.round = visit.again_at(here)
             return visit.turn
@@ -222,6 +235,7 @@ class Tracker:
                 entered = True  # inside another hooked call, which was counted when it began
             elif visit.__class__ is Visit:
                 if visit.code is not None:
+                    giver = 0 if fresh and giver == LOOK else giver  # a function was called, which looks
                     turn = visit.turn if entered else self._step(visit, at, now, what, giver)
                     self._mark(below, turn)
                     break

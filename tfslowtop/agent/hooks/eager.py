@@ -26,7 +26,7 @@ _BURST = 200
 #: Nanoseconds between two bursts; the first few come four times as often.
 _PAUSE = 2_000_000_000
 _EARLY = 8
-#: Nanoseconds without any turn of any loop after which an op has to mark them.
+#: Nanoseconds without any call that a hook sees after which an op has to mark the turns.
 _SILENCE = 500_000_000
 #: Turns in a row that the op marked, each once, before it is taken on trust; how often it is checked then.
 _SURE = 16
@@ -62,8 +62,10 @@ class Mark:
             if turn is not None and sure > _SURE and sure & _CHECK:
                 turn.again(now)
             else:
-                before, wrapper = turn, sys._getframe().f_back
-                turn = kit.tracker.enter(wrapper, now) if wrapper is not None else None
+                before, wrapper, tracker = turn, sys._getframe().f_back, kit.tracker
+                seen = tracker.seen
+                turn = tracker.enter(wrapper, now) if wrapper is not None else None
+                tracker.seen = seen  # this is no call that is seen without us
                 self._turn = turn
                 if turn is None:
                     return
@@ -115,8 +117,11 @@ class EagerHook(Hook):
         self._ops.wear(self._looking)
 
     def _choose_mark(self, now: int) -> None:
-        loops = self.kit.tracker.loops
-        if any(now - loop.last < _SILENCE and loop.did(~OP) > 0.5 for loop in loops):
+        # A turn may last for seconds: what counts is whether anything in it is seen without us.
+        tracker, since = self.kit.tracker, now - _SILENCE
+        if tracker.seen > since and not any(
+            loop.last > since and loop.did(~OP) <= 0.5 for loop in tracker.loops
+        ):
             self._unmark()
         elif self._mark is None:
             often = [(n, name) for name, n in self._seen.items() if n >= 3]

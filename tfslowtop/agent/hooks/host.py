@@ -12,6 +12,7 @@ from typing import Any
 from ..kit import Kit
 from ..loops import HOST
 from ..patch import NoPlace, unseen
+from ..track import LOOK
 from .hook import Hook, find
 
 _OPS = "tensorflow.python.framework.ops"
@@ -72,10 +73,10 @@ class HostHook(Hook):
                 start = clock()
                 caller = getframe().f_back
                 if caller is not None and caller.f_code.co_filename == file:
-                    turn = enter(caller, start)  # numpy(), __float__ and the like: the program calls those
+                    turn = enter(caller, start, 0, LOOK)  # numpy(), __float__: the program calls those
                     caller = caller.f_back
                 else:
-                    turn = enter(getframe(), start)
+                    turn = enter(getframe(), start, 0, LOOK)
                 result = original(tensor)
             except BaseException as error:
                 unseen(error)
