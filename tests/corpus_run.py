@@ -56,7 +56,9 @@ class Result:
     visible: float
     """When the symptom was there to be seen, in seconds from the start; see `visible`."""
     found: float
-    """When the first finding was first the right one, and stayed it; infinite if it never was."""
+    """When the first finding was first the right one; infinite if it never was."""
+    stayed: float
+    """From when on it stayed that."""
     cost: float
     """Seconds of CPU for one diagnosis at the end, when there is most to look at; there is one per second."""
 
@@ -120,18 +122,20 @@ def recorded(case: Case, place: Path = RECORDINGS) -> Path:
 def judge(case: Case, path: Path, *, timed: bool = True) -> Result:
     """The first finding at the end; and when it was there, if `timed`."""
     records, error = load(path)
-    session, first_at, begin = Session(), math.inf, records[0].at
+    session, found, stayed, begin = Session(), math.inf, math.inf, records[0].at
     for now, batch in batches(records, REFRESH if timed else 1e6):
         session.feed(batch)
         if timed:
             right = named(case, session.view(now, 2, 0.5))[1]
-            first_at = min(first_at, (now - begin) / 1e9) if right else math.inf
+            at = (now - begin) / 1e9 if right else math.inf
+            found, stayed = min(found, at), min(stayed, at) if right else math.inf
     session.streams.think_all()
     session.feed([Ended(0, "", records[-1].at)])
     view = session.view(records[-1].at, 2, 0.5)
     line, right = named(case, view)
-    if right and math.isinf(first_at):
-        first_at = (records[-1].at - begin) / 1e9  # the last word
+    if right:
+        end = (records[-1].at - begin) / 1e9  # the last word
+        found, stayed = min(found, end), min(stayed, end)
     began = time.process_time()
     diagnose(gather(session, records[-1].at))
     cost = time.process_time() - began
@@ -142,7 +146,8 @@ def judge(case: Case, path: Path, *, timed: bool = True) -> Result:
         view.findings[0].sentence if view.findings else "",
         error,
         (visible(case, records) - begin) / 1e9 if timed else math.nan,
-        first_at,
+        found,
+        stayed,
         cost,
     )
 
@@ -210,8 +215,9 @@ def table(results: list[Result]) -> str:
     slow = [r for r in results if r.case.cause]
     for r in sorted(slow, key=lambda r: -r.late):
         late = f"{r.late:5.1f} s after" if math.isfinite(r.late) else "never found after"
+        gone = f"; for good from {r.stayed:.1f} s on" if r.stayed > r.found else ""
         lines.append(
-            f"{r.case.script:22}{r.case.cause:22}{late} the symptom, which was there at {r.visible:.1f} s"
+            f"{r.case.script:22}{r.case.cause:22}{late} the symptom, seen at {r.visible:.1f} s{gone}"
         )
     good = [r for r in results if not r.case.cause]
     costs = sorted(1e3 * r.cost for r in results)

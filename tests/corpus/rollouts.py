@@ -20,4 +20,4 @@ def collect(policy, episodes):
     return np.mean(rewards)
 
 
-print(collect(policy_network(), 1400))
+print(collect(policy_network(), 2500))
