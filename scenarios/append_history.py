@@ -22,7 +22,7 @@ SCENARIO = Scenario(
     ),
     params=(
         Param("units", 1000, "units of the small simulation whose state is recorded", minimum=1),
-        Param("record", 100, "numbers recorded per iteration", minimum=1, gpu=2000),
+        Param("record", 400, "numbers recorded per iteration", minimum=1, gpu=2000),
         Param("steps", 50_000, "iterations after which a new history begins", minimum=1),
     ),
     fixes=(
