@@ -71,8 +71,8 @@ class Places:
         return (user.f_code.co_filename, user.f_lineno or 0) if user is not None else ("", 0)
 
 
-def code_of(function: Any) -> CodeType | None:
-    """The code behind decorators, bound methods, partials and callable objects."""
+def function_of(function: Any) -> Any:
+    """What is behind decorators, bound methods and partials."""
     inner: Any
     for _ in range(20):
         if isinstance(function, functools.partial):
@@ -82,6 +82,12 @@ def code_of(function: Any) -> CodeType | None:
         if inner is None:
             break
         function = inner
+    return function
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code behind decorators, bound methods, partials and callable objects."""
+    function = function_of(function)
     code: Any = getattr(function, "__code__", None)
     if code is None and not isinstance(function, type) and callable(function):
         code = getattr(type(function).__call__, "__code__", None)

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from .events import Reason
-from .places import code_of
+from .places import code_of, function_of
 
 #: Cached traces that are compared, newest first: a function with more has long been explained.
 _NEAREST_OF = 64
@@ -23,13 +23,26 @@ class Explainer:
 
     def __init__(self) -> None:
         self._caches: dict[int, tuple[CodeType, set[int]]] = {}
+        self._open: list[tuple[Any, Any]] = []
+        """The functions that are being traced, with their types: one that calls itself has no cache yet."""
 
     def explain(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
         cache = options.function_cache
         cached = [] if cache is None else list(cache._primary)
-        if not cached:
-            return (self._first(options, function_type),)
-        return _nearest(function_type, cached[-_NEAREST_OF:], options.scope_type)
+        function = function_of(options.python_function)
+        around = [known for other, known in self._open if other is function]
+        self._open.append((function, function_type))
+        if cached:
+            return _nearest(function_type, cached[-_NEAREST_OF:], options.scope_type)
+        if around:
+            itself = Reason("", "new-context", "", "calls itself while it is traced")
+            return tuple(_differences(around[-1], function_type)) or (itself,)
+        return (self._first(options, function_type),)
+
+    def done(self) -> None:
+        """The trace that began last has ended."""
+        if self._open:
+            self._open.pop()
 
     def _first(self, options: Any, function_type: Any) -> Reason:
         """The first trace of this very function; perhaps not the first of its code."""

@@ -91,6 +91,7 @@ class TraceHook:
         kit = self._kit
         with self._lock:
             self._depth -= 1
+            self._explainer.done()
             bits = 0
             if kit is not None:
                 kit.quiet[0] -= 1
