@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from .facts import Count, Facts
 from .finding import Finding
-from .make import finding, ms, per_step
+from .make import LEAST_SHARE, finding, ms, per_step
 
 #: Created for at least every third turn of the step, and so often: three models of a grid search, or an
 #: iterator per epoch, are as they should be.
 PER_STEP = 0.3
 LEAST = 6
+#: What is created less often than that, for each round of a loop around the steps, is told when it takes much of
+#: the time: a model per fold or a dataset per epoch is well spent when much is done with it.
+PER_ROUND = 0.02
 
 
-def _again(facts: Facts, *what: str) -> list[Count]:
+def _again(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[Count]:
     """Lines that go on creating while the steps go by."""
-    steps = max(facts.steps, 1)
-    lines = [
-        c
-        for c in facts.counted(*what)
-        if c.count >= LEAST and c.count >= PER_STEP * steps and c.late > 0.2 and c.file
-    ]
+    least = max(LEAST, per_step * facts.steps)
+    lines = [c for c in facts.counted(*what) if c.count >= least and c.late > 0.2 and c.file]
     return sorted(lines, key=lambda c: -c.seconds)
 
 
@@ -31,7 +30,10 @@ def _keras_lines(facts: Facts) -> set[tuple[str, int]]:
 
 def models(facts: Facts) -> list[Finding]:
     """Also compiled or loaded again, which makes its functions new."""
-    built = _again(facts, "load") or _again(facts, "model") or _again(facts, "compile")
+    whats = ("load", "model", "compile")
+    rarely = not any(_again(facts, what) for what in whats)
+    often = PER_ROUND if rarely else PER_STEP
+    built = next((lines for what in whats if (lines := _again(facts, what, per_step=often))), [])
     if not built:
         return []
     worst = built[0]
@@ -59,6 +61,7 @@ def models(facts: Facts) -> list[Finding]:
         since=worst.since,
         created=worst.count,
         what=worst.what,
+        least=0.4 if rarely else LEAST_SHARE,
     )
     return [made] if made else []
 
@@ -108,17 +111,26 @@ def variables(facts: Facts) -> list[Finding]:
 
 def datasets(facts: Facts) -> list[Finding]:
     keras = _keras_lines(facts)
-    made_lines = [c for c in _again(facts, "dataset") if (c.file, c.line) not in keras]
-    started = [c for c in _again(facts, "iterator") if (c.file, c.line) not in keras]
-    if not made_lines and not started:
+    rarely = not _again(facts, "dataset", "iterator")
+    often = PER_ROUND if rarely else PER_STEP
+    made_lines = [c for c in _again(facts, "dataset", per_step=often) if (c.file, c.line) not in keras]
+    started = [c for c in _again(facts, "iterator", per_step=often) if (c.file, c.line) not in keras]
+    if not made_lines and (rarely or not started):
         return []
-    waits = sum(
-        c.seconds
-        for c in facts.of("data-wait")
-        if any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
+    # Of a round's waiting only a part is for its first element.
+    waits = (
+        0.0
+        if rarely
+        else sum(
+            c.seconds
+            for c in facts.of("data-wait")
+            if any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
+        )
     )
     tracing = sum(f.seconds for f in facts.traced if f.function.startswith("Dataset_") and f.count >= LEAST)
-    cost = sum(c.seconds for c in [*made_lines, *started]) + waits + tracing
+    building = {(c.file, c.line): facts.at_line(c.file, c.line) for c in made_lines}
+    built = max(sum(c.seconds for c in made_lines), sum(building.values()))
+    cost = built + sum(c.seconds for c in started) + waits + tracing
     lines = sorted(made_lines, key=lambda c: c.line) or started
     worst = lines[0]
     what = "The dataset is built" if made_lines else "An iterator over the dataset is made"
@@ -134,7 +146,7 @@ def datasets(facts: Facts) -> list[Finding]:
         symbol=worst.symbol.strip("_"),
         since=worst.since,
         created=count,
-        least=0.15,
+        least=0.2 if rarely else 0.15,
     )
     return [made] if made else []
 
