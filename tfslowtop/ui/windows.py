@@ -153,8 +153,9 @@ class Windows(App[None]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every key's action, and Textual's own commands but for those that we have better."""
         for command in super().get_system_commands(screen):
-            if command.title not in ("Keys", "Quit", "Maximize", "Minimize"):
+            if command.title not in ("Keys", "Quit", "Maximize", "Minimize", "Screenshot"):
                 yield command
+        yield SystemCommand("Screenshot", "Save a picture of the screen in this folder (SVG)", self._picture)
         fixes = self._entry.scenario.fixes if self._entry and self._entry.scenario else ()
         for active in screen.active_bindings.values():
             binding = active.binding
@@ -166,6 +167,13 @@ class Windows(App[None]):
                 title = f"Fix {number}: {fixes[number - 1].title}"
             told = f"{words_of(binding)} (key {self.get_key_display(binding)})"
             yield SystemCommand(title, told, partial(self.run_action, binding.action, active.node))
+
+    def _picture(self) -> None:
+        """Textual's own goes to a folder for downloads, which a server does not have."""
+        try:
+            self.notify(f"Saved as {self.save_screenshot()}")
+        except OSError as error:
+            self.notify(f"The picture could not be saved: {error.strerror or error}.", severity="error")
 
     # The tour
 

@@ -19,7 +19,7 @@ from ...analysis.verdict import live
 from ...analysis.view import View
 from ...catalogue import Entry
 from ...scenario import Scenario, ScenarioError
-from ..format import plain_text
+from ..format import plain, plain_text
 from ..gpus import gpus_of, shown_gpu, used_of_total
 from ..state import status
 from ..widgets.card import Card
@@ -134,7 +134,8 @@ class MainScreen(Screen[None]):
         self._headlined = (kind, now)
         text = Text(no_wrap=True, overflow="ellipsis")
         room = max(10, width - len(words) - 4)
-        text.append(title if len(title) <= room else title[: room - 1] + "…", "bold")
+        dots = plain("…") if self._ascii else "…"
+        text.append(title if len(title) <= room else title[: room - len(dots)] + dots, "bold")
         text.append(" " * max(2, width - text.cell_len - len(words) - 1) + words)
         self._say(self._headline, text)
 
