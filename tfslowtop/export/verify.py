@@ -33,13 +33,20 @@ def table(results: Sequence[Result]) -> str:
             lines.append(f"| `{r.id}` | {r.kind} | failed: {r.failure} |" + " |" * (len(COLUMNS) - 3))
             continue
         e = r.effect
-        ratio = f"{e.wall.value:.3g} ({e.wall.low:.3g}–{e.wall.high:.3g})" if e else "–"
-        cpu = f"{e.cpu.value:.3g}" if e and e.cpu else "–"
-        leak = f"{r.memory.slope / 1024:+.1f} KB" if r.memory and r.memory.direction == "rising" else "flat"
+        ratio = f"{_short(e.wall.value)} ({_short(e.wall.low)}–{_short(e.wall.high)})" if e else "–"
+        cpu = _short(e.cpu.value) if e and e.cpu else "–"
+        leak: str = r.memory.direction if r.memory else "–"
+        if r.memory and r.memory.direction == "rising":
+            leak = f"{r.memory.slope / 1024:+.1f} KB"
         outcome = ": ".join(filter(None, [r.verdict.outcome, ", ".join(r.verdict.found)]))
-        cells = [f"`{r.id}`", r.kind, outcome, f"{r.median_ms:.2g}", ratio, cpu, _slope(r), leak]
+        cells = [f"`{r.id}`", r.kind, outcome, _short(r.median_ms), ratio, cpu, _slope(r), leak]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _short(value: float) -> str:
+    """Three digits, and never 1.4e+03."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _slope(r: Result) -> str:
