@@ -3,8 +3,9 @@
     python benchmarks/bench_trouble.py [--rounds 6] [CAUSE ...]
 
 A real script is watched by the real sensors. GPUs are pretended (the tests' stand-in for the driver's
-library), the quota is one of a control group (version 1, as root), the neighbours are processes that spin on
-the script's core. Between two rounds the trouble is gone until its finding is over. Goal: at most 5 s each.
+library), the limits are those of control groups (version 1, as root), the neighbours are processes that spin
+on the script's core. Between two rounds the trouble is gone until its finding is over. Goal: at most 5 s;
+memory takes a while to run short after its limit was set, and that counts here, too.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import nvml_stand_in as stand_in  # noqa: E402
-from test_machine_for_real import HEAT, PACED, Pace, Watched, calm, lasts, neighbours, watched  # noqa: E402
+from test_machine_for_real import HEAT, PACED, Pace, Watched, calm, cold_file, lasts, neighbours, watched  # noqa: E402
 from test_sensors_cgroup import group  # noqa: E402
 
 Begin = Callable[[Watched], Callable[[], None]]
@@ -58,12 +59,36 @@ def quota(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
 
 @contextlib.contextmanager
 def busy(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
+    """The script wants the core only while they are there: else a busy machine is trouble all the time."""
+    pace = Pace(folder / "pace", "0.020")
+
     def begin(run: Watched) -> Callable[[], None]:
         stack = contextlib.ExitStack()
         stack.enter_context(neighbours(run.now["pid"]))
+        stack.callback(pace, "0.020")
+        pace("0.010 busy")
         return stack.close
 
     yield dict(os.environ), begin
+
+
+@contextlib.contextmanager
+def short(folder: Path) -> Iterator[tuple[dict[str, str], Begin]]:
+    """A file that is looked at again and again does not fit into the limit any more."""
+    pace, data = Pace(folder / "pace", "0.020"), cold_file(folder / "data", 75 << 20)
+    with group("memory") as limited:
+        limit = limited / "memory.limit_in_bytes"
+
+        def begin(run: Watched) -> Callable[[], None]:
+            (limited / "cgroup.procs").write_text(str(run.now["pid"]))
+            pace(f"0.005 {data}")
+            limit.write_text(str(40 << 20))
+            stack = contextlib.ExitStack()
+            stack.callback(limit.write_text, "-1")
+            stack.callback(pace, "0.020")
+            return stack.close
+
+        yield dict(os.environ), begin
 
 
 TROUBLES = {
@@ -73,11 +98,12 @@ TROUBLES = {
     "gpu-contention": lambda folder: gpu({"gpu.0.use.0": "{} 37", "gpu.0.use.1": "1 60"}, folder),
     "cpu-throttled": quota,
     "cpu-contention": busy,
+    "memory-pressure": short,
 }
 
 
 def measure(cause: str, rounds: int, folder: Path) -> list[float]:
-    pace = Pace(folder / "pace", "0.010 busy" if cause.startswith("cpu") else "0.020")
+    pace = Pace(folder / "pace", "0.010 busy" if cause == "cpu-throttled" else "0.020")
     found: list[float] = []
     with TROUBLES[cause](folder) as (env, begin), watched(PACED, str(pace.path), env=env) as run:
         run.until(lambda r: r.now.get("steps", 0) >= 50)
