@@ -29,6 +29,8 @@ async def test_every_screen(play):
             assert not strangers(app), key
             await pilot.press("escape")
         for quantity in ("latency", "rss", "retraces"):
+            app.screen.query_one(f"#panel-{quantity}").focus()
+            await until(pilot, lambda: "enter Detail" in text(app))
             await open_detail(pilot, app, quantity)
             await pilot.pause(0.4)
             assert not strangers(app)
