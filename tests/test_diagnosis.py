@@ -13,7 +13,7 @@ from tfslowtop.analysis.diagnosis.finding import Finding
 from tfslowtop.analysis.diagnosis.texts import TEXTS
 from tfslowtop.analysis.trend import Trend
 from tfslowtop.catalogue import all_entries
-from tfslowtop.cli_check import _bytes, _percent
+from tfslowtop.cli_check import _bytes, _limits, _parser, _percent
 
 FLAT = Trend("flat", 0.0, -1e-9, 1e-9, 0.02, 100, "")
 RISING = Trend("rising", 1e-4, 0.5e-4, 2e-4, 0.02, 100, "")
@@ -333,3 +333,9 @@ def test_percent():
     assert _percent("5%") == _percent("5") == 5.0
     with pytest.raises(ValueError, match="--max-slope x"):
         _percent("x")
+
+
+def test_a_busy_machine_fails_no_check_unless_it_is_named():
+    assert "retrace-shape" in _limits(_parser().parse_args(["a.py"])).causes
+    assert "cpu-contention" not in _limits(_parser().parse_args(["a.py"])).causes
+    assert "cpu-contention" in _limits(_parser().parse_args(["--fail-on", "any", "a.py"])).causes

@@ -30,7 +30,8 @@ _EPILOG = """\
 exit codes: 0 passed · 1 a limit was exceeded or a finding is not allowed · 2 wrong usage ·
 3 the script itself failed (its own exit code is printed).
 
-Without any limit, every finding fails the check. Options stand before the script; all after it is its own.
+Without any limit, every finding about the program fails the check; what the machine does to it only if named
+by --fail-on. Options stand before the script; all after it is its own.
 """
 
 
@@ -114,6 +115,7 @@ def judge(limits: Limits, view: View, session: Session) -> list[str]:
 
 
 def _limits(options: argparse.Namespace) -> Limits:
+    from .analysis.diagnosis.diagnose import MACHINE
     from .analysis.diagnosis.texts import TEXTS
 
     some = any(value is not None for value in (options.max_retraces, options.max_slope, options.max_leak))
@@ -124,7 +126,7 @@ def _limits(options: argparse.Namespace) -> Limits:
             raise ValueError(f"--fail-on {unknown[0]}: there is no such cause. Causes: {', '.join(TEXTS)}.")
         causes = frozenset(TEXTS) if "any" in causes else causes
     else:
-        causes = frozenset() if some else frozenset(TEXTS)
+        causes = frozenset() if some else frozenset(TEXTS).difference(MACHINE)
     return Limits(
         options.max_retraces,
         _percent(options.max_slope) if options.max_slope is not None else None,

@@ -47,7 +47,8 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: An explanation has to weigh something against its symptom.
 _WEIGHS = 0.25
-_MACHINE = (
+#: What the machine does: no line of the program's is to blame.
+MACHINE = (
     "cpu-contention",
     "cpu-throttled",
     "memory-pressure",
@@ -68,7 +69,7 @@ def diagnose(facts: Facts) -> tuple[Finding, ...]:
             under.setdefault(id(cause), []).append(f)
     symptoms = {id(f) for group in under.values() for f in group}
     roots = [f for f in found if id(f) not in symptoms]
-    roots.sort(key=lambda f: (f.cause in _MACHINE, f.basis == "not measured", -f.rank))
+    roots.sort(key=lambda f: (f.cause in MACHINE, f.basis == "not measured", -f.rank))
     return tuple(f.with_symptoms(tuple(_all_under(f, under))) for f in roots)
 
 
