@@ -58,6 +58,7 @@ class Allocator:
         found: list[Gauge] = []
         gpus = _gpus(context)
         if gpus and self._limits is None:
+            self._limits = {}  # asked once, whatever comes of it
             self._limits = _limits(context)
         for logical, number in gpus:
             if self._refused.get(logical, 0) >= _PATIENCE:
