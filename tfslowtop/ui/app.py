@@ -185,11 +185,9 @@ class TfslowtopApp(Windows):
         self._lens.columns = max(self.size.width, self.LEAST_COLUMNS)
         # Repainting is most of what the watcher costs; where nobody is at the keys it can wait a little.
         watched = self._tour is not None or time.monotonic() - self._touched < self.ALONE_AFTER
-        self._lens.refresh = REFRESH if watched else self.ALONE
-        view, run = self._view, self._run
-        words = self._state(run, view) if run is not None else ""
-        words = f"PAUSED · {words}" if self._paused else words
-        shown = self._still if self._paused else view
+        self._lens.refresh = REFRESH if watched and not self._paused else self.ALONE
+        run, words = self._run, self._words()
+        shown = self._still if self._paused else self._view
         if shown is not None and isinstance(self.screen, LiveScreen):
             self.screen.baselines = self._baselines
             self.screen.show_view(shown, self._entry, words)
@@ -197,6 +195,11 @@ class TfslowtopApp(Windows):
             self._main.show(shown, self._entry, self._wanted, run.gpu_reason, self._baselines)
         if run is not None:
             self._main.headline(self._entry.title, words)
+
+    def _words(self) -> str:
+        """What the run is doing by now, also while the view stands still."""
+        words = self._state(self._run, self._view) if self._run is not None else ""
+        return f"PAUSED · {words}" if self._paused else words
 
     def _state(self, run: Run, view: View | None) -> str:
         host = run.sampler.host if run.sampler else None
@@ -212,8 +215,10 @@ class TfslowtopApp(Windows):
         cpu, now = time.process_time(), time.monotonic()
         self._own_cpu = 100 * (cpu - self._cpu[0]) / max(1e-3, now - self._cpu[1])
         self._cpu = (cpu, now)
-        if self._run is None or self._paused:  # else the views do it
+        if self._run is None or (self._paused and self.screen is not self._main):
             self._show()
+        elif self._paused and self._entry is not None:  # else the views do it
+            self._main.headline(self._entry.title, self._words())
         self._main.status(self._view, self._own_cpu)
         self._play()
 
