@@ -1,10 +1,10 @@
 """Does the screen disturb the kernel, and the kernel the screen? Child process against thread.
 
-Distortion: the app shows a kernel that runs in a child, in a pseudo-terminal of 120x40. In shuffled blocks the
-app is stopped (SIGSTOP) and goes on: the same process, the same memory, with and without a screen. The ratio
-is that of all iterations of the blocks with the screen to those without; the control is the same ratio between
-two halves of the blocks without. A kernel in the app's own process (--in-process) cannot be told apart like
-that: it is measured against the blocks without a screen of the child.
+Distortion: the app shows a kernel that runs in a child, in a pseudo-terminal of 120x40. In shuffled blocks
+the app is stopped (SIGSTOP) and goes on: the same process, the same memory, with and without a screen. The
+ratio is that of a block with the screen to its neighbour without, the median over all pairs; the control is
+the same between one block without and the next. A kernel in the app's own process (--in-process) cannot be
+told apart like that: it is measured against the blocks without a screen of the child.
 
 Stalls: in runs of their own the app ticks every 10 ms and writes down the gaps.
 
@@ -34,6 +34,9 @@ KERNELS = ("numpy_1ms", "eager_ops", "function_1ms", "retrace", "both_cores")
 
 #: Seconds with and without the screen in turn, and what is left out after each turn: the app catches up.
 BLOCK, SETTLE = 1.5, 0.3
+
+#: Iterations in a block, below which it has no 99th percentile.
+FEWEST = 100
 
 Spans = list[tuple[bool, float, float]]
 
@@ -78,31 +81,38 @@ def on_and_off(terminal: Terminal, seconds: float) -> Spans:
     return spans
 
 
-def blocks(samples: np.ndarray, spans: Spans, on: bool) -> list[np.ndarray]:
-    """The wall times of the iterations that lie within each block."""
+def blocks(samples: np.ndarray, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+    """Median and 99th percentile of each block with the screen, and of its neighbour without."""
     start, end = samples[:, 0] / 1e9, (samples[:, 0] + samples[:, 1]) / 1e9
     wall = samples[:, 1] / 1e9
-    return [wall[(start >= a) & (end <= b)] for was_on, a, b in spans if was_on is on]
+    seen: dict[bool, list[np.ndarray]] = {True: [], False: []}
+    for on, a, b in spans:
+        seen[on].append(wall[(start >= a) & (end <= b)])
+    pairs = [(x, y) for x, y in zip(seen[True], seen[False], strict=False) if len(x) >= FEWEST <= len(y)]
+    with_screen, without = zip(*pairs, strict=True)
+    return np.array([_levels(x) for x in with_screen]), np.array([_levels(x) for x in without])
 
 
-def ratios(mine: list[np.ndarray], base: list[np.ndarray]) -> list[float]:
-    """Of the medians and of the 99th percentiles, each block with its neighbour's weight alike."""
-    a, b = np.concatenate(mine), np.concatenate(base)
-    return [float(np.quantile(a, q) / np.quantile(b, q)) for q in (0.5, 0.99)]
+def _levels(walls: np.ndarray) -> np.ndarray:
+    return np.quantile(walls, [0.5, 0.99])
+
+
+def _ratio(mine: np.ndarray, base: np.ndarray) -> list[float]:
+    """Block against neighbour, and the median of that: what others do to one block is in that one alone."""
+    return np.median(mine / base, axis=0).tolist()
 
 
 def measure(path: Path, seconds: float) -> dict[str, list[float]]:
     """One round: name of a row → its ratios, and for rows with a screen its gaps and CPU."""
-    spent, samples, spans = under_the_app(
-        path, "child", 2 * seconds, meanwhile=lambda terminal: on_and_off(terminal, 2 * seconds - 1)
+    _, samples, spans = under_the_app(
+        path, "child", 3 * seconds, meanwhile=lambda terminal: on_and_off(terminal, 3 * seconds - 1)
     )
-    with_screen, without = blocks(samples, spans, True), blocks(samples, spans, False)
-    halves = random.sample(without, len(without))
-    thread, in_thread, _ = under_the_app(path, "in-process", seconds)
+    with_screen, without = blocks(samples, spans)
+    _, in_thread, _ = under_the_app(path, "in-process", seconds)
     rows = {
-        "control": ratios(halves[::2], halves[1::2]),
-        "child": ratios(with_screen, without),
-        "in-process": ratios([in_thread[:, 1] / 1e9], without),
+        "control": _ratio(without[1:], without[:-1]),
+        "child": _ratio(with_screen, without),
+        "in-process": _ratio(_levels(in_thread[:, 1] / 1e9), np.median(without, axis=0)[None]),
     }
     for how in ("child", "in-process"):
         ticking, _, _ = under_the_app(path, how, seconds, ticks=True)
@@ -116,9 +126,7 @@ def main() -> None:
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 12.0
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {rounds} rounds of {seconds:g} s")
     print("latency against the kernel without a screen; gaps of the screen's 10 ms ticks (p99, longest; ms)")
-    print(
-        f"{'kernel':13} {'way':11} {'median':>7} {'p99':>7} {'importing':>15} {'running':>15}   CPU with ticks"
-    )
+    print(f"{'kernel':13} {'way':11} {'median':>7} {'p99':>7} {'importing':>15} {'running':>15}      CPU")
     for kernel in sys.argv[3:] or KERNELS:
         all_rounds = [measure(HERE / "kernels" / f"{kernel}.py", seconds) for _ in range(rounds)]
         for way in all_rounds[0]:
