@@ -24,7 +24,7 @@ SCENARIO = Scenario(
     example="None: prose only. The article's examples make one call at a time.",
     params=(
         Param("elements", 8, "elements that go through the map per iteration", minimum=1),
-        Param("calls", 4, "calls at a time in the parallel map", minimum=1),
+        Param("calls", 4, "calls at a time, at most one per core (TensorFlow's threads)", minimum=1),
         Param("wait", 2.0, "milliseconds that each call takes", minimum=0.1),
     ),
     fixes=(
