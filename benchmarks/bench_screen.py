@@ -35,8 +35,8 @@ KERNELS = ("numpy_1ms", "eager_ops", "function_1ms", "retrace", "both_cores")
 #: Seconds with and without the screen in turn, and what is left out after each turn: the app catches up.
 BLOCK, SETTLE = 1.5, 0.3
 
-#: Iterations in a block, below which it has no 99th percentile.
-FEWEST = 100
+#: Iterations that a block must have to count.
+FEWEST = 10
 
 Spans = list[tuple[bool, float, float]]
 

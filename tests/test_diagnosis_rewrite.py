@@ -77,6 +77,7 @@ CHANGES = [
     ("host-sync", "", "for x in data:\n    out.append(f(x).numpy())\n", 2, "out.append(f(x))\n# after the loop: np.array(out)"),
     ("session-per-step", "", "for x in data:\n    with tf.Session() as s:\n        s.run(y)\n", 2,
      "with tf.Session() as s:\n    for x in data:\n        s.run(y)"),
+    ("session-leak", "", "s = tf.InteractiveSession()\n", 1, "with tf.Session() as s:\n    ..."),
     ("eager-step", "", "def train(x):\n    y = x + 1\n    return y\n", 2, "@tf.function\ndef train(x):"),
     ("predict-loop", "", "for s in states:\n    model.fit(s, t, epochs=1)\n", 2, "model.train_on_batch(s, t)"),
     ("retrace-structure", "f", "def f(a, b): pass\nf(1, parts)\n", 2, "f(1, tf.stack(parts))"),

@@ -128,7 +128,8 @@ def close(place: Place, f: Finding) -> Change | None:
     stmt = place.stmt
     if not isinstance(stmt, ast.Assign):
         return None
-    text = f"with {place.source(stmt.value)} as {place.source(stmt.targets[0])}:\n    ..."
+    opened = place.source(stmt.value).replace("InteractiveSession(", "Session(")  # which has no `with`
+    text = f"with {opened} as {place.source(stmt.targets[0])}:\n    ..."
     return Change(place.text(stmt), text)
 
 

@@ -101,7 +101,9 @@ def healthy(facts: Facts) -> str:
     """What is said when nothing is wrong."""
     step = facts.step
     if step is None or facts.steps < 3:
-        return "No step was seen: nothing repeated often enough."
+        if not facts.tensorflow:
+            return "TensorFlow was not imported, and without it no steps are seen; memory and CPU were watched."
+        return "No step was seen: nothing that TensorFlow does repeated often enough."
     trend = step.trend.direction if step.trend else "unclear"
     pace = {"flat": "is steady at", "falling": "gets faster and takes"}.get(trend, "takes")
     where = [c for c in facts.counts if c.what == "where"]

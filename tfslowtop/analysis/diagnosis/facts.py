@@ -131,6 +131,8 @@ class Facts:
     """The time of day minus the time of the events, in ns."""
     ended: bool = False
     devices: tuple[str, ...] = ()
+    tensorflow: str = ""
+    """Its version; empty where it was never imported."""
 
     def of(self, *kinds: str) -> list[Call]:
         """Streams of these kinds, the dearest first."""
@@ -161,6 +163,12 @@ def library(file: str) -> bool:
 
 def short(file: str) -> str:
     return file.rsplit("/", 1)[-1]
+
+
+def keras_lines(facts: Facts) -> set[tuple[str, int]]:
+    """Lines on which Keras itself makes datasets and iterators."""
+    kinds = ("predict", "evaluate", "fit-call", "fit", "train-on-batch")
+    return {(c.file, c.line) for c in facts.of(*kinds)}
 
 
 def gather(session: Session, now: int) -> Facts:
@@ -196,6 +204,7 @@ def gather(session: Session, now: int) -> Facts:
         clock=session.clock,
         ended=session.ended is not None,
         devices=session.devices,
+        tensorflow=session.about.tensorflow,
     )
 
 

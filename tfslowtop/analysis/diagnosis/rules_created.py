@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .facts import Count, Facts
+from .facts import Count, Facts, keras_lines
 from .finding import Finding
 from .make import LEAST_SHARE, finding, ms, per_step
 
@@ -18,14 +18,13 @@ PER_ROUND = 0.02
 def _again(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[Count]:
     """Lines that go on creating while the steps go by."""
     least = max(LEAST, per_step * facts.steps)
-    lines = [c for c in facts.counted(*what) if c.count >= least and c.late > 0.2 and c.file]
+    saving = {(c.file, c.line) for c in facts.counted("save")}  # Keras makes objects to compare with
+    lines = [
+        c
+        for c in facts.counted(*what)
+        if c.count >= least and c.late > 0.2 and c.file and (c.file, c.line) not in saving
+    ]
     return sorted(lines, key=lambda c: -c.seconds)
-
-
-def _keras_lines(facts: Facts) -> set[tuple[str, int]]:
-    """Lines on which Keras itself makes datasets and iterators."""
-    kinds = ("predict", "evaluate", "fit-call", "fit", "train-on-batch")
-    return {(c.file, c.line) for c in facts.of(*kinds)}
 
 
 def models(facts: Facts) -> list[Finding]:
@@ -88,7 +87,9 @@ def optimizers(facts: Facts) -> list[Finding]:
 
 
 def variables(facts: Facts) -> list[Finding]:
-    lines = [c for c in _again(facts, "variable") if (c.file, c.line) not in _keras_lines(facts)]
+    if facts.steps < 20:
+        return []  # an optimizer makes its slots in its first step, which may be a long one
+    lines = [c for c in _again(facts, "variable") if (c.file, c.line) not in keras_lines(facts)]
     if not lines:
         return []
     worst = lines[0]
@@ -110,7 +111,7 @@ def variables(facts: Facts) -> list[Finding]:
 
 
 def datasets(facts: Facts) -> list[Finding]:
-    keras = _keras_lines(facts)
+    keras = keras_lines(facts)
     rarely = not _again(facts, "dataset", "iterator")
     often = PER_ROUND if rarely else PER_STEP
     made_lines = [c for c in _again(facts, "dataset", per_step=often) if (c.file, c.line) not in keras]

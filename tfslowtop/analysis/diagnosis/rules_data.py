@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .facts import Call, Facts, library, short
+from .facts import Call, Count, Facts, keras_lines, library, short
 from .finding import Finding
 from .make import finding, ms, size
 
@@ -24,6 +24,8 @@ def input_bound(facts: Facts) -> list[Finding]:
         return []
     python = [c for c in facts.of("data-python-op", "data-library-python-op") if c.seconds > 0]
     waits = [c for c in facts.of("data-wait") if step.kind != "fit" or _typical(c, step)]
+    if step.kind == "fit" and not python and not _own_datasets(facts):
+        return []  # arrays that Keras cuts into batches itself: nothing there is the user's to change
     waited = sum(c.seconds for c in waits)
     if waited >= WAITING * step.seconds:
         return _waiting(facts, step, waits[0], waited, python)
@@ -33,6 +35,16 @@ def input_bound(facts: Facts) -> list[Finding]:
     if step.kind == "fit" and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
         return _waiting(facts, step, busy, busy.seconds, python, weight=0.8)
     return []
+
+
+def _own_datasets(facts: Facts) -> list[Count]:
+    """Those that the program makes itself; Keras makes its own on the line that calls it."""
+    keras = keras_lines(facts)
+    return [
+        c
+        for c in facts.counted("dataset")
+        if c.file and not library(c.file) and (c.file, c.line) not in keras
+    ]
 
 
 def _typical(wait: Call, step: Call) -> bool:
@@ -45,12 +57,8 @@ def _waiting(
     facts: Facts, step: Call, wait: Call, waited: float, python: list[Call], weight: float = 1.0
 ) -> list[Finding]:
     place, what, remedy, reason = (wait.file, wait.line), "", "", "pipeline"
-    maps = [
-        c
-        for c in facts.counted("dataset")
-        if c.symbol in ("_MapDataset", "_FlatMapDataset", "_FilterDataset")
-    ]
-    maps = [c for c in maps if c.file and not library(c.file)]
+    one_by_one = ("_MapDataset", "_FlatMapDataset", "_FilterDataset")
+    maps = [c for c in _own_datasets(facts) if c.symbol in one_by_one]
     if python and python[0].seconds >= 0.3 * waited:
         op = python[0]
         name, seen = op.name, [c for c in facts.counted("where-called-back") if c.file]

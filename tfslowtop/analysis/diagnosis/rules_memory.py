@@ -16,6 +16,10 @@ LEAST_KEPT = 30
 #: The collector takes one to three percent of an ordinary program.
 PAUSES = 0.10
 LEAST_PAUSES = 5
+UNNAMED = (
+    "Call tracemalloc.start() before the loop and compare two tracemalloc.take_snapshot(), a hundred steps apart: "
+    "they name the line that allocates what stays."
+)
 
 
 def leaks(facts: Facts) -> list[Finding]:
@@ -54,6 +58,7 @@ def leaks(facts: Facts) -> list[Finding]:
         f"Memory grows by {size(per)} per step, {size(per * facts.steps)} so far: {what}.",
         None,
         symbol=name,
+        remedy="" if holder is not None else UNNAMED,
         confidence="high" if holder is not None and holder.file else "medium",
         names={"container": name or "what grows"},
         bytes_per_step=per,

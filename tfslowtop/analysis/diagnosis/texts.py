@@ -223,7 +223,7 @@ TEXTS: dict[str, Text] = {
         "gc_pauses",
     ),
     "cpu-contention": Text(
-        "Stop the other processes, or move the program to a quiet machine.", "", "taskset -c 0-3 python train.py",
+        "Stop the other processes, or move the program to a quiet machine.", "", "",
         "The program is ready to run and has to wait for a core that others use.",
     ),
     "cpu-throttled": Text(

@@ -19,7 +19,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "The run": ("restart", "parameters", "search"),
     "The view": ("pause", "baseline", "zoom", "open", "big", "code", "output", "machine"),
     "Moving": ("move", "focus_next", "turn", "scroll_down", "scroll_up", "scroll_home", "scroll_end"),
-    "The app": ("keys", "command_palette", "quit", "leave", "close"),
+    "The app": ("keys", "command_palette", "quit", "suspend_process", "leave", "close"),
 }
 
 READING = """\
