@@ -127,6 +127,11 @@ def test_traces_that_are_as_they_should_be(innocent):
     assert diagnose(facts(innocent)) == ()
 
 
+def test_many_traces_that_took_much_stay_told_when_they_have_come_to_an_end():
+    found = first(traced("retrace-structure", 60, 5.0, calls=130, late=0))
+    assert (found.cause, found.share) == ("retrace-structure", pytest.approx(0.5))
+
+
 def test_jit_that_meets_new_shapes_compiles_again():
     assert first(traced("retrace-shape", 20, 3.0, jit=True)).cause == "xla-recompile"
 
@@ -319,7 +324,7 @@ def test_every_cause_of_the_table_has_its_words_and_a_scenario_that_exists():
         assert text.remedy.endswith(".") and text.mechanism.endswith("."), cause
         assert " may " not in text.remedy + text.mechanism
         assert text.scenario is None or text.scenario in ids, cause
-    assert len(TEXTS) == 33 and len(RULES) > 15
+    assert len(TEXTS) == 34 and len(RULES) > 15
 
 
 @pytest.mark.parametrize(

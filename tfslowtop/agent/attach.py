@@ -31,6 +31,7 @@ from .hooks.host import HostHook
 from .hooks.kept import KeptHook
 from .hooks.keras import KerasHook
 from .hooks.pyops import PythonOpHook
+from .hooks.seeds import SeedHook
 from .hooks.sessions import SessionHook
 from .hooks.traces import MODULE as TRACES
 from .hooks.traces import TraceHook
@@ -60,6 +61,7 @@ HOOKS: tuple[type[Hook], ...] = (
     CountedHook,
     AllocatorHook,
     KeptHook,
+    SeedHook,
 )
 
 #: Seconds between two looks, and looks between two batches: fewer than a scenario's, because the program is

@@ -67,7 +67,7 @@ class TfslowtopApp(Windows):
         *WINDOW_KEYS,
         Binding("b", "baseline", "Baseline", tooltip="Keep the level of now behind the curves"),
         Binding("escape", "leave", "Back", show=False),
-        Binding("ctrl+z", "suspend_process", "To the shell", show=False, tooltip="To the shell; fg comes back"),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False, tooltip="To the shell; fg comes back"),
         Binding("plus,equals_sign", "zoom(-1)", "Zoom in", show=False, key_display="+"),
         Binding("minus", "zoom(1)", "Zoom out", show=False, key_display="-"),
         Binding("j", "move('down')", "Down", show=False),

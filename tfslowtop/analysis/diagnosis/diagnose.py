@@ -22,7 +22,7 @@ _RETRACES = (
 )  # fmt: skip
 _CREATED = ("model-recreated", "optimizer-recreated", "dataset-recreated", "function-recreated")
 _GRAPHS = ("graph-growth", "session-per-step", "session-leak")
-_LEAKS = ("tensor-leak", "python-leak")
+_LEAKS = ("tensor-leak", "python-leak", "kernel-leak")
 #: A symptom, and what explains it, the best explanation first.
 EXPLAINED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_RETRACES, ("model-recreated", "dataset-recreated", "predict-loop")),

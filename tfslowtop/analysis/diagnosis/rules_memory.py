@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .facts import Facts
+from .facts import Count, Facts
 from .finding import Finding
 from .make import finding, size
 
@@ -13,6 +13,8 @@ LEAK_PER_STEP = 2_000.0
 #: whose weight is not known.
 EXPLAINS = 0.2
 LEAST_KEPT = 30
+#: Bytes that a kernel is at least; 36 kB were measured on TensorFlow 2.21 (scenarios/seeded_random.py).
+KERNEL = 20_000
 #: The collector takes one to three percent of an ordinary program.
 PAUSES = 0.10
 LEAST_PAUSES = 5
@@ -45,6 +47,9 @@ def leaks(facts: Facts) -> list[Finding]:
         return []  # it has a bound: memory grows until it is full
     name, _, kind = holder.symbol.partition("|") if holder else ("", "", "")
     tensors = holder is not None and holder.what == "kept-tensor"
+    draw = _draw(facts, per) if holder is None else None
+    if draw is not None:
+        return _kernels(facts, draw, per)
     what = "no list, dict or set that the program has a name for grows with it"
     if holder is not None:
         things = "entries with tensors" if tensors else "entries"
@@ -65,6 +70,30 @@ def leaks(facts: Facts) -> list[Finding]:
         rss=rss.last,
         kept=holder.count if holder else None,
         entry_bytes=holder.size / holder.count if holder and holder.count else None,
+    )
+    return [made] if made else []
+
+
+def _draw(facts: Facts, per: float) -> Count | None:
+    """The line whose random numbers explain the growth."""
+    draws = [c for c in facts.counted("seeded-draw") if c.late > 0.2 and c.file]
+    if sum(c.count for c in draws) * KERNEL < EXPLAINS * per * facts.steps:
+        return None
+    return draws[0]
+
+
+def _kernels(facts: Facts, draw: Count, per: float) -> list[Finding]:
+    made = finding(
+        facts,
+        "kernel-leak",
+        (draw.file, draw.line),
+        f"Memory grows by {size(per)} per step, {size(per * facts.steps)} so far: a global seed is set, and each of the "
+        f"{draw.count:,} random ops run eagerly at this line has left a kernel in TensorFlow's cache.",
+        None,
+        symbol="tf.random",
+        since=draw.since,
+        bytes_per_step=per,
+        draws=draw.count,
     )
     return [made] if made else []
 

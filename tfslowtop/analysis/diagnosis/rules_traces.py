@@ -14,6 +14,9 @@ LEAST_TRACES = 5
 #: A program with a bounded number of shapes or flags traces them early. A habit goes on: so many of the
 #: avoidable traces must come in the second half of the calls.
 LATE = 0.25
+#: Or so many, and such a share of the time, that they are told although they have come to an end.
+MANY_TRACES = 20
+MUCH = 0.25
 #: One trace that takes this long, and this share of the time, with so many ops made by the same line.
 SLOW_TRACE = 2.0
 UNROLLED = 200
@@ -27,7 +30,9 @@ def retraced(facts: Facts) -> list[Finding]:
     made_anew: dict[tuple[str, int], list[Traced]] = {}
     for f in facts.traced:
         instances = f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls
-        habit = f.avoidable >= LEAST_TRACES and f.late >= LATE * f.avoidable and bool(f.blames)
+        goes_on = f.avoidable >= LEAST_TRACES and f.late >= LATE * f.avoidable
+        much = f.avoidable >= MANY_TRACES and facts.share(f.avoidable_seconds) >= MUCH
+        habit = (goes_on or much) and bool(f.blames)
         if not instances and not habit:
             continue
         if instances or _worst(f).cause == "function-recreated":

@@ -215,6 +215,14 @@ TEXTS: dict[str, Text] = {
         "and again.",
         "append_history",
     ),
+    "kernel-leak": Text(
+        "Draw with tf.random.Generator.from_seed(...), made once before the loop, or inside the tf.function.",
+        "tf.random.set_seed(1)\nfor ...:\n    x = tf.random.normal(shape)",
+        "generator = tf.random.Generator.from_seed(1)\nfor ...:\n    x = generator.normal(shape)",
+        "Under a global seed each eager random op gets a seed of its own, as an attribute. TensorFlow keeps a kernel "
+        "for every set of attributes that it has met, so each draw leaves one that is never used again.",
+        "seeded_random",
+    ),
     "gc-pause": Text(
         "Remove gc.collect() from the loop; after building the program, gc.freeze() takes old objects out of the collector's way.",
         "for ...:\n    gc.collect()",

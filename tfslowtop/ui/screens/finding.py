@@ -28,6 +28,7 @@ _CURVES = {
     "session-leak": "open sessions",
     "tensor-leak": "rss",
     "python-leak": "rss",
+    "kernel-leak": "rss",
     "retrace-python-value": "retraces",
     "retrace-shape": "retraces",
     "retrace-dtype": "retraces",
