@@ -26,7 +26,9 @@ def input_bound(facts: Facts) -> list[Finding]:
     waits = [c for c in facts.of("data-wait") if step.kind != "fit" or _typical(c, step)]
     if step.kind == "fit" and not python and not _own_datasets(facts):
         return []  # arrays that Keras cuts into batches itself: nothing there is the user's to change
-    waited = sum(c.seconds for c in waits)
+    # Inside fit only some of the waits are read; they stand for all batches.
+    fitting = step.kind == "fit"
+    waited = sum(c.seconds * max(1.0, step.calls / c.calls) if fitting else c.seconds for c in waits)
     if waited >= WAITING * step.seconds:
         return _waiting(facts, step, waits[0], waited, python)
     # Inside fit the waiting is not seen, but the Python function that makes the data is: when it is busy for
