@@ -76,7 +76,7 @@ class TfslowtopApp(Windows):
     #: A screen of its own shows at least as much as the panels do.
     LEAST_COLUMNS = 60
     #: Seconds without a key or the mouse after which the curves move less often, and how often then.
-    ALONE_AFTER, ALONE = 30.0, 1.0
+    ALONE_AFTER, ALONE = 10.0, 1.0
     #: Seconds that one column of a curve may stand for.
     ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 
