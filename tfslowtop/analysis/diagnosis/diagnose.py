@@ -102,7 +102,9 @@ def healthy(facts: Facts) -> str:
     step = facts.step
     if step is None or facts.steps < 3:
         if not facts.tensorflow:
-            return "TensorFlow was not imported, and without it no steps are seen; memory and CPU were watched."
+            return (
+                "TensorFlow was not imported, and without it no steps are seen; memory and CPU were watched."
+            )
         return "No step was seen: nothing that TensorFlow does repeated often enough."
     trend = step.trend.direction if step.trend else "unclear"
     pace = {"flat": "is steady at", "falling": "gets faster and takes"}.get(trend, "takes")
