@@ -189,7 +189,7 @@ def entry(folder: Path) -> Entry:
 
 
 def freeze(monkeypatch: pytest.MonkeyPatch, script: Script) -> None:
-    """The script's clock for everything that ends up on the screen."""
+    """The script's clock for everything that ends up on the screen, and more views a second than people need."""
     clock = SimpleNamespace(
         perf_counter_ns=lambda: script.now,
         time_ns=lambda: script.now,
@@ -198,6 +198,9 @@ def freeze(monkeypatch: pytest.MonkeyPatch, script: Script) -> None:
     )
     monkeypatch.setattr("tfslowtop.watch.time", clock)
     monkeypatch.setattr("tfslowtop.ui.app.time", clock)
+    monkeypatch.setattr("tfslowtop.ui.app.REFRESH", 0.1)
+    monkeypatch.setattr("tfslowtop.ui.widgets.card._EVERY", 0.0)
+    monkeypatch.setattr("tfslowtop.ui.screens.main._HEADLINE_EVERY", 0.0)
 
 
 def app(folder: Path, script: Script, **options: object) -> TfslowtopApp:

@@ -32,6 +32,9 @@ from .live import SMALLEST
 #: The panels that are always there; what the running thing adds comes after them.
 FIXED = ("latency", "rss", "gpu", "retraces")
 
+#: Seconds between two headlines: the count of iterations always changes; a look a second shows that it lives.
+_HEADLINE_EVERY = 0.95
+
 
 class MainScreen(Screen[None]):
     class Resumed(Message):
@@ -127,9 +130,8 @@ class MainScreen(Screen[None]):
 
     def headline(self, title: str, words: str) -> None:
         width = self._headline.size.width or 80
-        # The count of iterations always changes; once a second is enough to see that it lives.
         kind, now = (title, words.split(" ")[0], width), time.monotonic()
-        if kind == self._headlined[0] and now - self._headlined[1] < 0.95:
+        if kind == self._headlined[0] and now - self._headlined[1] < _HEADLINE_EVERY:
             return
         self._headlined = (kind, now)
         text = Text(no_wrap=True, overflow="ellipsis")
