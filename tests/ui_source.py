@@ -189,7 +189,7 @@ def entry(folder: Path) -> Entry:
 
 
 def freeze(monkeypatch: pytest.MonkeyPatch, script: Script) -> None:
-    """The script's clock for everything that ends up on the screen, and more views a second than people need."""
+    """The script's clock for all that ends up on the screen, and more views a second than people need."""
     clock = SimpleNamespace(
         perf_counter_ns=lambda: script.now,
         time_ns=lambda: script.now,

@@ -26,12 +26,11 @@ from .hooks.eager import EagerHook
 from .hooks.feeds import FeedHook
 from .hooks.functions import FunctionHook
 from .hooks.graphs import GraphHook
-from .hooks.hook import Hook
+from .hooks.hook import Hook, context
 from .hooks.host import HostHook
 from .hooks.kept import KeptHook
 from .hooks.keras import KerasHook
 from .hooks.pyops import PythonOpHook
-from .hooks.seeds import SeedHook
 from .hooks.sessions import SessionHook
 from .hooks.traces import MODULE as TRACES
 from .hooks.traces import TraceHook
@@ -61,7 +60,6 @@ HOOKS: tuple[type[Hook], ...] = (
     CountedHook,
     AllocatorHook,
     KeptHook,
-    SeedHook,
 )
 
 #: Seconds between two looks, and looks between two batches: fewer than a scenario's, because the program is
@@ -217,17 +215,17 @@ class Attachment:
             self.agent.emit(tally)
 
     def _introduce(self, now: int) -> None:
-        """Says what runs here once TensorFlow has chosen its devices: asking earlier would choose for it.
+        """Says what runs here once TensorFlow has chosen its devices.
 
         A program that only has Sessions never does; its first run will do.
         """
         tensorflow = sys.modules.get("tensorflow")
         version = getattr(tensorflow, "__version__", None)
-        context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
-        if version is None or not (getattr(context, "_initialized", False) or self.kit.graphs):
+        chosen = context()
+        if version is None or not (chosen or self.kit.graphs):
             return
         self._introduced = True
-        devices = getattr(context, "_physical_devices", None) or ()
+        devices = getattr(chosen, "_physical_devices", None) or ()
         names = tuple(f"{d.device_type}:{i}" for i, d in enumerate(devices))
         self.agent.emit(About(str(version), names, shown()))
         self.agent.emit(Phase("running", "", now))

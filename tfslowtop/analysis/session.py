@@ -400,10 +400,6 @@ class Session:
     def gauge_trend(self, name: str) -> Trend | None:
         return self._gauges[name].trend
 
-    @property
-    def devices(self) -> tuple[str, ...]:
-        return self.about.devices
-
     def elapsed(self, now: int) -> float:
         """Seconds that the target has run."""
         return (

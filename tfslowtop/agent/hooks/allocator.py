@@ -15,7 +15,7 @@ from typing import Any
 
 from ..events import Gauge
 from ..kit import Kit
-from .hook import Hook
+from .hook import Hook, context
 
 _EVERY = 1_000_000_000
 #: Refusals in a row after which a device is left alone: an allocator that keeps no count never will.
@@ -51,15 +51,15 @@ class Allocator:
             return []
 
     def _read(self, now: int) -> list[Gauge]:
-        context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+        chosen = context()
         tensorflow: Any = sys.modules.get("tensorflow")
-        if tensorflow is None or context is None or not getattr(context, "_initialized", False):
+        if tensorflow is None or chosen is None:
             return []
         found: list[Gauge] = []
-        gpus = _gpus(context)
+        gpus = _gpus(chosen)
         if gpus and self._limits is None:
             self._limits = {}  # asked once, whatever comes of it
-            self._limits = _limits(context)
+            self._limits = _limits(chosen)
         for logical, number in gpus:
             if self._refused.get(logical, 0) >= _PATIENCE:
                 continue

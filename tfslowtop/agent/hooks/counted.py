@@ -1,4 +1,4 @@
-"""Calls that are fine once and dear in a loop, by the line that makes them: compile, load, save, map_fn."""
+"""Calls that are fine once and dear in a loop, by the line that makes them: load, save, map_fn, a draw."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     _TF + "checkpoint.checkpoint_management": (("CheckpointManager.save", "save"),),
     _TF + "training.saver": (("Saver.save", "save"), ("Saver.restore", "load")),
     _TF + "ops.map_fn": (("map_fn", "map-fn"),),
+    # Asked for by each random op that runs eagerly under a global seed.
+    _TF + "eager.context": (("Context._internal_operation_seed", "seeded-draw"),),
     _TF + "ops.summary_ops_v2": (("flush", "flush"), ("_ResourceSummaryWriter.flush", "flush")),
 }
 

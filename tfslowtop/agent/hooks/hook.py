@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -35,6 +36,12 @@ class Hook:
         patch = Patch(owner, name, wrap)
         self.patches.append(patch)
         return patch
+
+
+def context() -> Any:
+    """TensorFlow's, once it has chosen its devices: to ask for them earlier would choose for it."""
+    found = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+    return found if getattr(found, "_initialized", False) else None
 
 
 def find(module: ModuleType, *names: str) -> Any:

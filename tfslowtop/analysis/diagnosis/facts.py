@@ -130,7 +130,6 @@ class Facts:
     clock: int = 0
     """The time of day minus the time of the events, in ns."""
     ended: bool = False
-    devices: tuple[str, ...] = ()
     tensorflow: str = ""
     """Its version; empty where it was never imported."""
 
@@ -203,7 +202,6 @@ def gather(session: Session, now: int) -> Facts:
         spells=_spells(session, step),
         clock=session.clock,
         ended=session.ended is not None,
-        devices=session.devices,
         tensorflow=session.about.tensorflow,
     )
 

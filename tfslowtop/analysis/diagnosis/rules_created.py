@@ -30,7 +30,7 @@ def _again(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[Count]:
 def models(facts: Facts) -> list[Finding]:
     """Also compiled or loaded again, which makes its functions new."""
     whats = ("load", "model", "compile")
-    rarely = not any(_again(facts, what) for what in whats)
+    rarely = not _again(facts, *whats)
     often = PER_ROUND if rarely else PER_STEP
     built = next((lines for what in whats if (lines := _again(facts, what, per_step=often))), [])
     if not built:
@@ -119,18 +119,14 @@ def datasets(facts: Facts) -> list[Finding]:
     if not made_lines and (rarely or not started):
         return []
     # Of a round's waiting only a part is for its first element.
-    waits = (
-        0.0
-        if rarely
-        else sum(
-            c.seconds
-            for c in facts.of("data-wait")
-            if any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
-        )
+    waits = sum(
+        c.seconds
+        for c in facts.of("data-wait")
+        if not rarely and any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
     )
     tracing = sum(f.seconds for f in facts.traced if f.function.startswith("Dataset_") and f.count >= LEAST)
-    building = {(c.file, c.line): facts.at_line(c.file, c.line) for c in made_lines}
-    built = max(sum(c.seconds for c in made_lines), sum(building.values()))
+    building = sum(facts.at_line(*place) for place in {(c.file, c.line) for c in made_lines})
+    built = max(sum(c.seconds for c in made_lines), building)
     cost = built + sum(c.seconds for c in started) + waits + tracing
     lines = sorted(made_lines, key=lambda c: c.line) or started
     worst = lines[0]

@@ -15,7 +15,7 @@ COPYING = 0.1
 PULLS = 10
 CALLBACKS = 0.2
 #: Modules in which a thread waits for another one.
-_WAITING = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
+_WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
 FED = "Give the array the placeholder's type once, before the loop: x = x.astype(placeholder.dtype.as_numpy_dtype)."
 SAVING = 0.2
 
@@ -24,19 +24,19 @@ def input_bound(facts: Facts) -> list[Finding]:
     step = facts.step
     if step is None or facts.steps < 5:
         return []
+    fitting = step.kind == "fit"
     python = [c for c in facts.of("data-python-op", "data-library-python-op") if c.seconds > 0]
-    waits = [c for c in facts.of("data-wait") if step.kind != "fit" or _typical(c, step)]
-    if step.kind == "fit" and not python and not _own_datasets(facts):
+    waits = [c for c in facts.of("data-wait") if not fitting or _typical(c, step)]
+    if fitting and not python and not _own_datasets(facts):
         return []  # arrays that Keras cuts into batches itself: nothing there is the user's to change
     # Inside fit only some of the waits are read; they stand for all batches.
-    fitting = step.kind == "fit"
     waited = sum(c.seconds * max(1.0, step.calls / c.calls) if fitting else c.seconds for c in waits)
     if waited >= WAITING * step.seconds:
         return _waiting(facts, step, waits[0], waited, python)
-    # Inside fit the waiting is not seen, but the Python function that makes the data is: when it is busy for
-    # most of the time, the step has to wait for it, whatever is done in parallel.
+    # Where too few waits inside fit were read, the Python function that makes the data still is: when it is busy
+    # for most of the time, the step has to wait for it, whatever is done in parallel.
     busy = python[0] if python else None
-    if step.kind == "fit" and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
+    if fitting and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
         return _waiting(facts, step, busy, busy.seconds, python, weight=0.8)
     return _on_a_thread(facts, step)
 
@@ -45,7 +45,7 @@ def _on_a_thread(facts: Facts, step: Call) -> list[Finding]:
     """The step stands still in the standard library's own waiting: a queue that another thread or process fills."""
     lines: dict[tuple[str, int], float] = {}
     for c in facts.counted("where"):
-        if c.symbol.split("|")[0] in _WAITING and c.file and c.late > 0.2 and not library(c.file):
+        if c.symbol.split("|")[0] in _WAITS and c.file and c.late > 0.2 and not library(c.file):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds
     place = max(lines, key=lambda p: lines[p], default=("", 0))
     waited = lines.get(place, 0.0)

@@ -70,6 +70,8 @@ class ScriptScreen(MainScreen):
         self.table.show(view.streams)
         self.findings.show(view.findings)
         lines = [_about_the_step(view)]
+        if not any(f.cause.startswith(("retrace", "function")) for f in view.findings):
+            lines += view.retraced[:1]  # too little for a finding, but the panel counts it: why is said here
         if not view.findings and view.healthy and view.iterations:
             lines.insert(0, view.healthy)
         self.card.say("\n".join([*lines, *view.notes[-2:]]))
