@@ -36,7 +36,9 @@ def test_a_limit_that_is_exceeded_is_exit_code_1(tmp_path):
 def test_a_healthy_script_passes_and_is_told_so(tmp_path):
     done = check(str(CORPUS / "custom_loop.py"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Nothing wrong found: the step" in done.stderr and "check: passed" in done.stderr
+    assert "check: passed" in done.stderr
+    # Where others keep the machine busy meanwhile, that is told, and is not the script's fault.
+    assert "Nothing wrong found: the step" in done.stderr or "cpu-contention" in done.stderr
 
 
 def test_a_script_that_fails_by_itself_is_told_apart(tmp_path):

@@ -127,7 +127,7 @@ def test_blocks_will_do_as_well() -> None:
     for it, mine in zip(sides, blocks, strict=True):
         for begin in range(0, len(it), 25):
             part = it.pick(slice(begin, begin + 25))
-            mine.add(part.index, part.start, part.wall, part.cpu)
+            mine.add(part)
     effect = before_after(*blocks)
     assert effect is not None
     assert effect.ratio == pytest.approx(2.0, rel=0.05)

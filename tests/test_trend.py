@@ -240,7 +240,7 @@ def fed(it: Stretch, batch: int) -> Blocks:
     blocks = Blocks()
     for begin in range(0, len(it), batch):
         part = it.pick(slice(begin, begin + batch))
-        blocks.add(part.index, part.start, part.wall, part.cpu)
+        blocks.add(part)
     return blocks
 
 

@@ -212,7 +212,7 @@ def test_history_is_bounded_and_regular():
 def test_allocator_gauges_take_one_series_and_no_more():
     session = Session()
     session.feed(ALLOCATOR)
-    assert list(session.gauge_names()) == ["tf.gpu.0.memory"]
+    assert list(session.gauges) == ["tf.gpu.0.memory"]
     assert session.view(12 * SECOND, 10, 1.0).readings["tf.gpu.0.peak"] == 5.0 * GIB
 
 
@@ -224,7 +224,7 @@ def test_the_pool_is_told_with_its_limit():
     session.know_gpus((Gpu("0", number=0, visible=True),), "")
     rows = gpu_rows(session.view(12 * SECOND, 10, 1.0))
     assert ("3.20 GiB in use of 77.0 GiB that it may take", "peak 5.00 GiB") in [row.parts for row in rows]
-    assert "tf.gpu.0.limit" not in session.gauge_names()
+    assert "tf.gpu.0.limit" not in session.gauges
 
 
 def test_spark_and_wrap():

@@ -55,7 +55,7 @@ def test_readings_from_before_a_toggle_do_not_count_for_what_came_after():
             *(Gauge("size", SECOND + k * SECOND, 100.0 * k if k < 10 else 1000.0) for k in range(20)),
         ]
     )
-    index, values = session._gauges["size"].points.last(100)
+    index, values = session.gauges._all["size"].points.last(100)
     assert values.tolist() == [1000.0] * 10 and index.min() >= 100
 
 

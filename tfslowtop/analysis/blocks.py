@@ -50,7 +50,7 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Iterations as columns: number, then start, wall time and CPU time in ns; NaN CPU time is not known."""
+    """Iterations as columns: number, start in ns, wall time and CPU time in s (0 or NaN if not known)."""
 
     index: Floats
     start: Ints
@@ -79,13 +79,12 @@ class Blocks:
         self._seen = 0
         self._tail = Ring(_TAIL, np.float64, np.int64, np.float64, np.float64)
 
-    def add(self, index: Floats, start: Ints, wall: Floats, cpu: Floats) -> None:
+    def add(self, new: Stretch) -> None:
         """Take consecutive iterations, in order."""
-        new = Stretch(np.asarray(index, np.float64), start, wall, cpu)
         if not len(new):
             return
         # A second fills at most 1280 places, so the tail reaches back six seconds at any rate.
-        room = PER_BLOCK * (1 + int(start[-1] - start[0]) // _TWENTIETH)
+        room = PER_BLOCK * (1 + int(new.start[-1] - new.start[0]) // _TWENTIETH)
         thin = new.pick(slice(None, None, -(-len(new) // room)))
         self._tail.push(thin.index, thin.start, thin.wall, thin.cpu)
         place = np.arange(self._seen, self._seen + len(new))
@@ -113,7 +112,7 @@ class Blocks:
         order = np.random.default_rng(first).permutation(len(sketch))[:n]
         part = np.arange(n) / n
         start = (start_ns + part * (end_ns - start_ns)).astype(np.int64)
-        self.add(first + part * count, start, sketch[order], np.full(n, cpu / count))
+        self.add(Stretch(first + part * count, start, sketch[order], np.full(n, cpu / count)))
 
     def stretch(self) -> Stretch:
         """What is kept of the whole run."""

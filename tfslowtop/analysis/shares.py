@@ -7,12 +7,17 @@ threads add up, so this can be more than 100 %.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 
 import numpy as np
 
+from ..agent.events import Folded
 from .blocks import Floats, Ints
+from .curves import filled
+from .diagnosis.make import ms
 from .series import Curve
 from .spread import Spread
+from .view import PanelView, Window
 
 _BIN = 500_000_000
 #: 18 hours; a ring.
@@ -99,3 +104,36 @@ class Share:
         mid = np.where(known, values, 0.0).sum(axis=1) / np.maximum(1, known.sum(axis=1))
         parts = (np.where(nothing, np.nan, part) for part in (lo.min(axis=1), mid, hi.max(axis=1)))
         return Curve(first * width, width, *parts)
+
+
+class Shares:
+    """All quantities of `KINDS`."""
+
+    def __init__(self) -> None:
+        self._all: defaultdict[str, Share] = defaultdict(Share)
+
+    def add(self, kind: str, start: Ints, wall: Ints) -> None:
+        if kind in KINDS:
+            self._all[KINDS[kind]].add(start, wall)
+
+    def add_folded(self, kind: str, event: Folded) -> None:
+        if kind in KINDS:
+            self._all[KINDS[kind]].add_folded(event.start, event.end, event.wall_sum)
+
+    def think(self, now: int) -> None:
+        for share in self._all.values():
+            share.think(now)
+
+    def panels(self, window: Window, now: int, rate: float) -> list[PanelView]:
+        """In percent of the time, and what that is for each step."""
+        panels = []
+        for name, share in self._all.items():
+            if share.spread is None:
+                continue
+            recent = share.recent(now)
+            per_step = recent / 100 / rate
+            words = f"{ms(per_step)} per step" if math.isfinite(per_step) else ""
+            curve = filled(share.curve(*window, now), window[1])
+            median, p95 = share.spread.quantiles((0.5, 0.95))
+            panels.append(PanelView(name, "%", curve, recent, median, p95, None, words, share.spread))
+        return panels

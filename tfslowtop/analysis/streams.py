@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..agent import events
-from .blocks import Blocks, Floats, Ints
+from .blocks import Blocks, Floats, Stretch
 from .trend import Trend, describe, trend
 
 
@@ -48,14 +48,14 @@ class StreamStats:
     p95: float = math.nan
     trend: Trend | None = None
 
-    def add(self, index: Ints, start: Ints, wall: Floats, cpu: Floats) -> None:
-        if not len(wall):
+    def add(self, some: Stretch) -> None:
+        if not len(some):
             return
-        self.calls = max(self.calls, int(index[-1]) + 1)
-        self.seconds += float(wall.sum())
-        self.first_at = self.first_at or int(start[0])
-        self.last_at = int(start[-1] + 1e9 * wall[-1])
-        self.blocks.add(index.astype(np.float64), start, wall, cpu)
+        self.calls = max(self.calls, int(some.index[-1]) + 1)
+        self.seconds += float(some.wall.sum())
+        self.first_at = self.first_at or int(some.start[0])
+        self.last_at = int(some.start[-1] + 1e9 * some.wall[-1])
+        self.blocks.add(some)
 
     def add_folded(self, event: events.Folded, sketch: Floats) -> None:
         self.calls = max(self.calls, event.first + event.count)
@@ -112,6 +112,10 @@ class Streams:
     def think_all(self) -> None:
         for stats in self.all.values():
             stats.think()
+
+    def calls(self) -> dict[tuple[str, int], int]:
+        """By file and line."""
+        return {(s.info.file, s.info.line): s.calls for s in self.all.values()}
 
     def views(
         self, elapsed: float, traces: dict[tuple[str, int], int], step: int | None

@@ -13,6 +13,9 @@ from .spread import Spread
 from .streams import StreamView
 from .trend import Trend
 
+#: What a curve shows: from and to, in ns, and in how many columns.
+Window = tuple[int, int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class PanelView:

@@ -64,7 +64,7 @@ def report(argv: Sequence[str], python: str, view: View, session: Session) -> di
         },
         "streams": [_stream(s) for s in view.streams],
         "traces": [_traces(f) for f in session.retraces.functions.values()],
-        "gauges": {name: _gauge(session, name) for name in sorted(session.gauge_names())},
+        "gauges": {name: _gauge(session, name) for name in sorted(session.gauges)},
         "findings": [finding(f) for f in view.findings],
         "verdict": verdict(view),
         "notes": list(view.notes),
@@ -129,7 +129,7 @@ def _traces(f: FunctionTraces) -> dict[str, Any]:
 
 
 def _gauge(session: Session, name: str) -> dict[str, Any]:
-    first, last, largest, slope = session.gauge_summary(name)
+    first, last, largest, slope = session.gauges.summary(name)
     return {"first": first, "last": last, "max": largest, "slope_per_step": slope}
 
 

@@ -101,7 +101,8 @@ class TfslowtopApp(Windows):
         self._own_cpu = 0.0
 
     def make_main(self) -> MainScreen:
-        return MainScreen(self._options.entries, ascii=self._options.ascii)
+        options = self._options
+        return MainScreen(options.entries, ascii=options.ascii, readonly=options.readonly)
 
     def reload(self, entry: Entry) -> Entry:
         """Reads the file again: its author may have mended it since."""
@@ -123,6 +124,9 @@ class TfslowtopApp(Windows):
             self.begin_tour(scenes(entries, self._options.demo))
         elif self._options.start is not None:
             self.start(self._options.start)
+        else:
+            self._main.open_list(search=False)  # where it is hidden, too: what else would one do first?
+        self._cpu = (time.process_time(), time.monotonic())  # the first picture is not what we cost
 
     # Running
 
@@ -204,7 +208,7 @@ class TfslowtopApp(Windows):
 
     def _state(self, run: Run, view: View | None) -> str:
         host = run.sampler.host if run.sampler else None
-        times = run.session.latency.recent_times(1)
+        times = run.session.step.latency.recent_times(1)
         running = view is not None and view.phase in ("running", "warm-up")
         silent = (time.perf_counter_ns() - int(times[0])) / 1e9 if len(times) and running else math.nan
         return state(view, process=host.state if host else "", last_sample=silent)
@@ -252,8 +256,15 @@ class TfslowtopApp(Windows):
 
     @on(Fixes.Toggle)
     def _toggle(self, event: Fixes.Toggle) -> None:
-        if not self._readonly:
+        if self._run is None:
+            self.start_shown()
+        elif not self._readonly:
             self._want(tuple(set(self._wanted) ^ {event.id}))
+
+    def start_shown(self) -> None:
+        """What the headline promises of enter, wherever the cursor is."""
+        if self._entry is not None and self._run is None and not self._readonly:
+            self.start(self._entry)
 
     # Keys
 

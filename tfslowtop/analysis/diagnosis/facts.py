@@ -57,6 +57,8 @@ class Count:
     late: float
     """The share that came in the second half of the steps."""
     since: int
+    growth: float = 0.0
+    """Seconds that it took in the second half of the steps more than in the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def keras_lines(facts: Facts) -> set[tuple[str, int]]:
 def gather(session: Session, now: int) -> Facts:
     """The facts as of now."""
     streams = list(session.streams.all.values())
-    step = session.streams.all.get(session.stream.id) if session.stream else None
+    step = session.streams.all.get(session.step.stream.id) if session.step.stream else None
     # The collector runs while TensorFlow is imported, too: that is nothing that the program does.
     starts = [s.first_at for s in streams if s.first_at and s.kind != "gc"]
     starts += [at for f in session.retraces.functions.values() for at, _ in f.guilty[:1]]
@@ -188,17 +190,20 @@ def gather(session: Session, now: int) -> Facts:
         seconds=max(0.0, (end - min(starts)) / 1e9) if starts else seen / 1e9,
         steps=steps,
         step=next((c for c in calls if c.is_step), None),
-        step_why=session.step_why,
+        step_why=session.step.why,
         calls=calls,
         counts=tuple(
-            Count(t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since)
+            Count(
+                t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since,
+                e.growth(steps) / 1e9,
+            )  # fmt: skip
             for e in session.ledger.entries.values()
             for t in (e.tally,)
         ),
         traced=tuple(
             _traced(f, functions.get((f.file, f.line)), number) for f in session.retraces.functions.values()
         ),
-        gauges={name: _gauge(session, name) for name in session.gauge_names()},
+        gauges={name: _gauge(session, name) for name in session.gauges},
         spells=_spells(session, step),
         clock=session.clock,
         ended=session.ended is not None,
@@ -207,8 +212,8 @@ def gather(session: Session, now: int) -> Facts:
 
 
 def _gauge(session: Session, name: str) -> Grows:
-    first, last, largest, _ = session.gauge_summary(name)
-    return Grows(first, last, largest, session.gauge_trend(name))
+    first, last, largest, _ = session.gauges.summary(name)
+    return Grows(first, last, largest, session.gauges.trend(name))
 
 
 def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
