@@ -17,6 +17,7 @@ from ..patch import dress, unseen
 from ..places import code_of, version_of
 from ..reasons import Explainer
 from ..unrolled import unrolled
+from .shapes import Shapes
 
 #: TensorFlow 2.14 and later keep the one place where every trace is made here.
 MODULE = "tensorflow.python.eager.polymorphic_function.tracing_compilation"
@@ -35,6 +36,7 @@ class TraceHook:
         self._original: Callable[..., Any] | None = None
         self._lock = threading.Lock()
         self._depth = 0
+        self._shapes = Shapes(kit) if kit is not None else None
 
     def install(self) -> None:
         module = sys.modules.get(MODULE)
@@ -66,6 +68,8 @@ class TraceHook:
         if self._original is not None:
             setattr(sys.modules[MODULE], _PLACE, self._original)
             self._original = None
+        if self._shapes is not None:
+            self._shapes.remove()
 
     def _begin(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
         with self._lock:
@@ -116,6 +120,8 @@ class TraceHook:
                             "trace-ops", name, seen.file, seen.line, seen.times, wall, seen.constants
                         )
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
+            if jit and concrete is not None and self._shapes is not None:
+                self._shapes.watch(concrete, name)
             self._emit(
                 Trace(
                     *place, self._numbers[place], start, wall, reasons, *user, nested=self._depth > 0, jit=jit

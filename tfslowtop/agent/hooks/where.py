@@ -1,7 +1,8 @@
 """Where the main thread is, ten times a second: which line of the user's code, and in what it is busy.
 
 One look at one frame per tick costs microseconds, so it is always on. It sees what no other hook does: time
-that is spent outside TensorFlow.
+that is spent outside TensorFlow. Where the looks would be drawn to calls of TensorFlow's, a close look says how
+the time of several of them is to be divided.
 """
 
 from __future__ import annotations
@@ -11,11 +12,16 @@ import threading
 from types import FrameType
 
 from ..kit import Kit
+from .closely import OURS, STAND_FOR_OTHERS, Close
 from .hook import Hook
 
 #: A tick that came late stands for the time since the last one, but not for more than this.
 _MOST = 1_000_000_000
-_OURS = __name__.partition(".")[0]
+#: Nanoseconds after which Python takes the interpreter from a thread that does not let go of it.
+_TAKEN = 5_000_000
+#: Nanoseconds between two close looks, the first ones and later; the time that one may stand for.
+_EARLY, _PAUSE, _OWED = 300_000_000, 4_000_000_000, 8_000_000_000
+_FIRST = 10
 
 
 class WhereHook(Hook):
@@ -25,6 +31,8 @@ class WhereHook(Hook):
         super().__init__(kit)
         self._main = threading.main_thread().ident
         self._last = 0
+        self._close: Close | None = None
+        self._looks = self._next = self._owed = 0
 
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
@@ -40,8 +48,40 @@ class WhereHook(Hook):
         user, callee = self._users(frame)
         if user is None:
             return
+        if self._is_drawn(now, wall):
+            return
         busy = "tracing" if self.kit.quiet[0] else _package(frame, user)
         self.kit.tallies.at("where", f"{busy}|{callee}", user.f_code, user.f_lasti, wall, 0)
+
+    def _is_drawn(self, now: int, wall: int) -> bool:
+        """Whether the thread was met where it let go of the interpreter: that is left to a close look."""
+        tracker, close = self.kit.tracker, self._close
+        if close is not None and close.over:
+            self._divide(close)
+            self._close = close = None
+        if now - tracker.seen > _TAKEN or self.kit.quiet[0] or self._owed > _OWED:
+            return False
+        if close is None and now >= self._next and tracker.errand is None:
+            self._looks += 1
+            self._next = now + (_EARLY if self._looks < _FIRST else _PAUSE)
+            self._close = Close(self.kit.places)
+            tracker.errand = self._close.begin
+        self._owed += wall
+        return True
+
+    def _divide(self, close: Close) -> None:
+        seen = sum(close.walls.values())
+        owed, self._owed = self._owed, 0
+        for (code, offset, busy), wall in close.walls.items():
+            share = wall / max(seen, 1)
+            self.kit.tallies.at(
+                "where", busy, code, offset, int(share * owed), 0, max(1, round(share * owed / 1e8))
+            )
+
+    def remove(self) -> None:
+        if self._close is not None:
+            self._close.stop()
+        super().remove()
 
     def _look_at(self, frame: FrameType | None, wall: int) -> None:
         """Another thread: if TensorFlow has called back into Python there, the function that it called."""
@@ -62,8 +102,8 @@ class WhereHook(Hook):
         while frame is not None:
             if not self.kit.places.is_library(frame.f_code.co_filename):
                 return frame, callee
-            ours = str(frame.f_globals.get("__name__") or "").startswith(_OURS)
-            if not ours and frame.f_code.co_name not in ("wrapper", "error_handler", "__call__"):
+            ours = str(frame.f_globals.get("__name__") or "").startswith(OURS)
+            if not ours and frame.f_code.co_name not in STAND_FOR_OTHERS:
                 callee = frame.f_code.co_name
             frame = frame.f_back
         return None, ""
@@ -74,7 +114,7 @@ def _package(frame: FrameType, user: FrameType) -> str:
     at: FrameType | None = frame
     while at is not None and at is not user:
         name = str(at.f_globals.get("__name__") or "").partition(".")[0]
-        if name != _OURS:
+        if name != OURS:
             return name or "python"
         at = at.f_back
     return "user"

@@ -194,7 +194,15 @@ def gather(session: Session, now: int) -> Facts:
         calls=calls,
         counts=tuple(
             Count(
-                t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since,
+                t.what,
+                t.symbol,
+                t.file,
+                t.line,
+                t.count,
+                t.wall / 1e9,
+                t.size,
+                e.late(steps),
+                e.since,
                 e.growth(steps) / 1e9,
             )  # fmt: skip
             for e in session.ledger.entries.values()

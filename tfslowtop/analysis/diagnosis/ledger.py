@@ -17,8 +17,8 @@ Key = tuple[str, str, str, int]
 @dataclass(slots=True)
 class Entry:
     tally: Tally
-    history: list[tuple[int, int]] = field(default_factory=list)
-    """The step at that time, and the count."""
+    history: list[tuple[int, int, int]] = field(default_factory=list)
+    """The step at that time, the count, and the wall time."""
 
     @property
     def since(self) -> int:
@@ -28,9 +28,17 @@ class Entry:
         """The share of the count that came in the second half of the steps."""
         if not steps:  # no step is known, so nothing is early
             return 1.0
-        before = bisect.bisect_right(self.history, (steps // 2, math.inf))
-        early = self.history[before - 1][1] if before else 0
-        return 1.0 - early / self.tally.count if self.tally.count else 0.0
+        return 1.0 - self._by(steps // 2)[1] / self.tally.count if self.tally.count else 0.0
+
+    def growth(self, steps: int) -> int:
+        """How much more time it took in the second half of the steps than in the first; what was before the
+        steps is in neither."""
+        first, middle = self._by(0)[2], self._by(steps // 2)[2]
+        return (self.tally.wall - middle) - (middle - first)
+
+    def _by(self, step: int) -> tuple[int, int, int]:
+        before = bisect.bisect_right(self.history, (step, math.inf))
+        return self.history[before - 1] if before else (0, 0, 0)
 
 
 class Ledger:
@@ -43,6 +51,6 @@ class Ledger:
         key = (tally.what, tally.symbol, tally.file, tally.line)
         entry = self.entries.setdefault(key, Entry(tally))
         entry.tally = tally
-        entry.history.append((step, tally.count))
+        entry.history.append((step, tally.count, tally.wall))
         if len(entry.history) > _POINTS:
             del entry.history[1:-1:2]

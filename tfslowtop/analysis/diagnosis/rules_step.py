@@ -21,6 +21,8 @@ ITEMS_PER_STEP = 8
 LONG_PREDICT = 1.5
 MOSTLY_AROUND = 0.67
 LEAST_PREDICTS = 10
+#: Pieces that are joined to one that grows take a part of what its use takes.
+JOINS = 0.1
 #: Where Keras keeps the functions that run a batch.
 _TRAINERS = ("trainer.py", "training.py")
 _PREDICT_REMEDIES = {"fit": "Use model.train_on_batch(x, y), or collect the samples and call fit once."}
@@ -291,14 +293,16 @@ def growing_input(facts: Facts) -> list[Finding]:
 
 
 def _growing_line(facts: Facts, step: Call) -> tuple[str, int]:
-    joined = _hottest(facts, "ConcatV2", "Pack")
-    if joined is not None:
-        return joined.file, joined.line
+    """The line that takes more and more; or where pieces are joined, if that is one of those that do."""
     lines: dict[tuple[str, int], float] = {}
     for c in facts.counted("where"):
         if c.file and not c.symbol.startswith("tracing"):
-            lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds * c.late
-    return max(lines, key=lambda p: lines[p]) if lines else (step.file, step.line)
+            lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.growth
+    most = max(lines, key=lambda p: lines[p], default=(step.file, step.line))
+    joined = _hottest(facts, "ConcatV2", "Pack")
+    if joined is not None and lines.get((joined.file, joined.line), 0.0) >= JOINS * lines.get(most, 0.0):
+        return joined.file, joined.line
+    return most
 
 
 RULES = (eager_step, per_sample, predict_loop, python_op, growing_input)

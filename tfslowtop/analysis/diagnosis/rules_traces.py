@@ -6,7 +6,7 @@ import re
 
 from .facts import Blamed, Facts, Traced, short
 from .finding import Finding
-from .make import finding
+from .make import finding, ms
 
 #: Avoidable traces from which on it is a habit. Train and eval, the last smaller batch of each, and one
 #: change of mind make four.
@@ -202,4 +202,34 @@ def trace_slow(facts: Facts) -> list[Finding]:
     return found[:1]
 
 
-RULES = (retraced, trace_slow)
+def compiled(facts: Facts) -> list[Finding]:
+    """A signature that leaves a dimension open saves the traces; XLA still compiles for each shape."""
+    found = []
+    for c in facts.counted("xla-shape"):
+        goes_on = c.count >= LEAST_TRACES and c.late >= LATE
+        if not goes_on and c.count < MANY_TRACES:
+            continue
+        own = [f for f in facts.of("function", "step") if f.name == c.symbol]
+        calls = max([c.count, *(f.calls for f in own)])
+        known = (
+            max(0.0, sum(f.seconds for f in own) - c.seconds) / (calls - c.count) if calls > c.count else 0.0
+        )
+        usual = f", {ms(known)} at one that it knows" if known else ""
+        made = finding(
+            facts,
+            "xla-recompile",
+            (c.file, c.line),
+            f"{c.symbol} met {c.count} shapes in {calls} calls, and XLA compiled it for each of them: a call takes "
+            f"{ms(c.seconds / c.count)} at a new shape{usual}.",
+            max(0.0, c.seconds - c.count * known),
+            at_most=True,  # the calls that compiled also ran
+            symbol=c.symbol,
+            since=c.since,
+            shapes=c.count,
+            calls=calls,
+        )
+        found += [made] if made else []
+    return found
+
+
+RULES = (retraced, compiled, trace_slow)
