@@ -1,9 +1,9 @@
 """A close look at some milliseconds of the main thread, for what a look now and then gets wrong.
 
-A thread that looks at another one has to wait for the interpreter, and gets it where the other lets go of it: in
-a call of TensorFlow's. Lines that hold it for less than the 5 ms after which Python takes it away are never seen.
-So where hooked calls follow each other that closely, the main thread watches itself instead: it is told of the
-calls that it makes (`sys.setprofile`), for some milliseconds, and takes that off again by itself.
+A thread that looks at another one has to wait for the interpreter, and gets it where the other lets go of it:
+in a call of TensorFlow's. Lines that hold it for less than the 5 ms after which Python takes it are never
+seen. So where hooked calls follow each other that closely, the main thread watches itself instead: it is told
+of the calls that it makes (`sys.setprofile`), for some milliseconds, and takes that off again by itself.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import Any
 
 from ..places import Places
 
-#: How long a look takes at most: nanoseconds, and calls and returns that are told of, about a microsecond each.
+#: How long a look takes at most: nanoseconds, and calls and returns that it is told of, a microsecond each.
 _LONG = 10_000_000
 _EVENTS = 2_000
 OURS = __name__.partition(".")[0]
 #: Names of functions that stand for what they call.
 STAND_FOR_OTHERS = ("wrapper", "error_handler", "__call__")
-_UNNAMED = tuple(f"|{name}" for name in STAND_FOR_OTHERS)
+#: What the user's own code is busy with: Python, or C that it called directly.
+OWN = "user||"
 
 #: Code, offset of the instruction, what it was busy with.
 Place = tuple[CodeType, int, str]
@@ -58,7 +59,7 @@ class Close:
     def _stand(self, frame: FrameType | None) -> bool:
         """Finds where it is: the innermost frame of the user's, and how many are inside it."""
         self._callers.clear()
-        self._below, self._busy = 0, "user|"
+        self._below, self._busy = 0, OWN
         while frame is not None and self._is_library(frame.f_code.co_filename):
             self._below += 1
             self._busy = _busy(frame)
@@ -91,19 +92,19 @@ class Close:
             if not self._below and frame.f_back is not None:
                 self._offset = frame.f_back.f_lasti
             self._below += 1
-            if self._below == 1 or self._busy.startswith(OURS) or self._busy.endswith(_UNNAMED):
+            if self._below == 1 or self._busy.startswith(OURS):
                 self._busy, self._named = _busy(frame), self._below
         else:
             if self._code is not None:
                 offset = self._offset if self._below or frame.f_back is None else frame.f_back.f_lasti
                 self._callers.append((self._code, offset, self._below, self._busy))
-            self._code, self._offset, self._below, self._busy = frame.f_code, 0, 0, "user|"
+            self._code, self._offset, self._below, self._busy = frame.f_code, 0, 0, OWN
 
     def _leave(self, back: FrameType | None) -> None:
         if self._below:
             self._below -= 1
             if not self._below:
-                self._busy = "user|"
+                self._busy = OWN
             elif self._below < self._named:
                 self._busy = OURS  # what it was called after is over, and what stands for others goes on
         elif self._callers:
@@ -121,5 +122,7 @@ class Close:
 
 
 def _busy(frame: FrameType) -> str:
-    package = str(frame.f_globals.get("__name__") or "python").partition(".")[0]
-    return f"{package}|{frame.f_code.co_name}"
+    """`package|function|module`; ours for what only stands for what it calls."""
+    module, name = str(frame.f_globals.get("__name__") or "python"), frame.f_code.co_name
+    package = module.partition(".")[0]
+    return OURS if package == OURS or name in STAND_FOR_OTHERS else f"{package}|{name}|{module}"

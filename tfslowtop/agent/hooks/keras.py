@@ -32,6 +32,8 @@ _METHODS = {
     "test_on_batch": ("test-on-batch", KERAS),
     "predict_on_batch": ("predict-on-batch", KERAS),
 }
+#: Calls that are as good with many items as with one.
+_ONE_BY_ONE = ("model-call", "predict-on-batch")
 
 
 class Fit:
@@ -53,6 +55,8 @@ class KerasHook(Hook):
         self._loops: dict[tuple[str, int], Loop] = {}
         self._dressed: set[tuple[type, str]] = set()
         self._callbacks = 0
+        self._cut: dict[Loop, int] = {}
+        """The array of which the last call had a row, by id."""
 
     def place(self, module: ModuleType) -> None:
         name = module.__name__
@@ -79,9 +83,21 @@ class KerasHook(Hook):
 
     def _of(self, kind: str, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Loop]:
         def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-            return self.kit.site(kind, name, frame)
+            loop = self.kit.site(kind, name, frame)
+            if len(args) > 1 and kind in _ONE_BY_ONE:
+                self._is_row(loop, args[1], frame)
+            return loop
 
         return of
+
+    def _is_row(self, loop: Loop, given: Any, frame: FrameType | None) -> None:
+        """Counts calls with one row of an array of which the call before had another row."""
+        base = getattr(given, "base", None)
+        if base is None or getattr(given, "shape", ())[:1] != (1,):
+            return
+        if self._cut.get(loop) == id(base):
+            self.kit.tallies.add("one-row", frame)
+        self._cut[loop] = id(base)
 
     def _fitting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         fits = self._fits

@@ -1,7 +1,7 @@
 """New shapes that reach a function which XLA compiles: each one is compiled for, and no trace tells of it.
 
-Only functions with jit_compile=True whose signature leaves a dimension open are watched, each by itself: calls
-of all others do not come by here.
+Only functions with jit_compile=True whose signature leaves a dimension open are watched, each by itself: the
+calls of all others do not come by here.
 """
 
 from __future__ import annotations

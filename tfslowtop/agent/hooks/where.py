@@ -1,8 +1,8 @@
 """Where the main thread is, ten times a second: which line of the user's code, and in what it is busy.
 
 One look at one frame per tick costs microseconds, so it is always on. It sees what no other hook does: time
-that is spent outside TensorFlow. Where the looks would be drawn to calls of TensorFlow's, a close look says how
-the time of several of them is to be divided.
+that is spent outside TensorFlow. Where the looks would be drawn to calls of TensorFlow's, a close look says
+how the time of several of them is to be divided.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ class WhereHook(Hook):
             self.kit.tallies.at("where-called-back", found.f_code.co_name, found.f_code, 0, wall, 0)
 
     def _users(self, frame: FrameType | None) -> tuple[FrameType | None, str]:
-        """The innermost frame of the user's, and the name of what its line called."""
-        callee = ""
+        """The innermost frame of the user's, and what its line called: `function|module`."""
+        callee = "|"
         while frame is not None:
             if not self.kit.places.is_library(frame.f_code.co_filename):
                 return frame, callee
-            ours = str(frame.f_globals.get("__name__") or "").startswith(OURS)
-            if not ours and frame.f_code.co_name not in STAND_FOR_OTHERS:
-                callee = frame.f_code.co_name
+            module = str(frame.f_globals.get("__name__") or "")
+            if not module.startswith(OURS) and frame.f_code.co_name not in STAND_FOR_OTHERS:
+                callee = f"{frame.f_code.co_name}|{module}"
             frame = frame.f_back
         return None, ""
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import rules_created, rules_data, rules_graphs, rules_machine, rules_memory, rules_step, rules_traces
+from . import (
+    rules_created,
+    rules_data,
+    rules_graphs,
+    rules_host,
+    rules_items,
+    rules_machine,
+    rules_memory,
+    rules_step,
+    rules_traces,
+)
 from .facts import Facts, library
 from .finding import Finding
 from .make import ms
@@ -13,7 +23,7 @@ Rule = Callable[[Facts], list[Finding]]
 
 RULES: tuple[Rule, ...] = (
     *rules_traces.RULES, *rules_graphs.RULES, *rules_created.RULES, *rules_step.RULES, *rules_data.RULES,
-    *rules_memory.RULES, *rules_machine.RULES,
+    *rules_host.RULES, *rules_items.RULES,    *rules_memory.RULES, *rules_machine.RULES,
 )  # fmt: skip
 
 _RETRACES = (
@@ -42,7 +52,8 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
     ),
     "host-sync": ("input-bound", "python-op", "per-sample", "eager-step", "predict-loop", "callback-heavy"),
     "host-copy": ("predict-loop", "growing-input"),
-    "input-bound": ("dataset-recreated", "predict-loop"),
+    "input-bound": (*_GRAPHS, *_CREATED, *_RETRACES, "predict-loop", "growing-input", "callback-heavy"),
+    "callback-heavy": ("growing-input",),
     "per-sample": ("predict-loop", *_RETRACES, *_CREATED, "python-op"),
 }  # fmt: skip
 #: An explanation has to weigh something against its symptom.

@@ -13,6 +13,7 @@ import numpy as np
 from ..retraces import INNOCENT, FunctionTraces
 from ..streams import StreamStats
 from ..trend import Trend
+from .ledger import Entry
 from .spells import Spell, with_steps
 
 if TYPE_CHECKING:
@@ -192,22 +193,7 @@ def gather(session: Session, now: int) -> Facts:
         step=next((c for c in calls if c.is_step), None),
         step_why=session.step.why,
         calls=calls,
-        counts=tuple(
-            Count(
-                t.what,
-                t.symbol,
-                t.file,
-                t.line,
-                t.count,
-                t.wall / 1e9,
-                t.size,
-                e.late(steps),
-                e.since,
-                e.growth(steps) / 1e9,
-            )  # fmt: skip
-            for e in session.ledger.entries.values()
-            for t in (e.tally,)
-        ),
+        counts=tuple(_count(entry, steps) for entry in session.ledger.entries.values()),
         traced=tuple(
             _traced(f, functions.get((f.file, f.line)), number) for f in session.retraces.functions.values()
         ),
@@ -217,6 +203,14 @@ def gather(session: Session, now: int) -> Facts:
         ended=session.ended is not None,
         tensorflow=session.about.tensorflow,
     )
+
+
+def _count(e: Entry, steps: int) -> Count:
+    t = e.tally
+    return Count(
+        t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since,
+        e.growth(steps) / 1e9,
+    )  # fmt: skip
 
 
 def _gauge(session: Session, name: str) -> Grows:

@@ -14,8 +14,6 @@ COPYING = 0.1
 #: Pulls per step that are more than looking at a loss.
 PULLS = 10
 CALLBACKS = 0.2
-#: Modules in which a thread waits for another one.
-_WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
 FED = "Give the array the placeholder's type once, before the loop: x = x.astype(placeholder.dtype.as_numpy_dtype)."
 SAVING = 0.2
 
@@ -38,33 +36,7 @@ def input_bound(facts: Facts) -> list[Finding]:
     busy = python[0] if python else None
     if fitting and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
         return _waiting(facts, step, busy, busy.seconds, python, weight=0.8)
-    return _on_a_thread(facts, step)
-
-
-def _on_a_thread(facts: Facts, step: Call) -> list[Finding]:
-    """The step stands still in the standard library's own waiting: a queue that another thread or process fills."""
-    lines: dict[tuple[str, int], float] = {}
-    for c in facts.counted("where"):
-        if c.symbol.split("|")[0] in _WAITS and c.file and c.late > 0.2 and not library(c.file):
-            lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds
-    place = max(lines, key=lambda p: lines[p], default=("", 0))
-    waited = lines.get(place, 0.0)
-    if waited < WAITING * step.seconds:
-        return []
-    made = finding(
-        facts,
-        "input-bound",
-        place,
-        f"The step waits {ms(waited / step.calls)} of {ms(step.seconds / step.calls)} at this line, for another thread "
-        "or process to give it something.",
-        min(waited, step.seconds),
-        symbol="wait",
-        remedy="Let several threads or processes prepare the data, or make what they do cheaper.",
-        least=0.2,
-        waited_share=waited / step.seconds,
-        waits_for="thread",
-    )
-    return [made] if made else []
+    return []
 
 
 def _own_datasets(facts: Facts) -> list[Count]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .busy import busy
 from .facts import Count, Facts
 from .finding import Finding
 from .make import finding, size
@@ -18,6 +19,8 @@ KERNEL = 20_000
 #: The collector takes one to three percent of an ordinary program.
 PAUSES = 0.10
 LEAST_PAUSES = 5
+#: Where the main thread is while the collector runs: in the line that calls it, or that it fell upon.
+_COLLECTS = (("user", ""), ("user", "collect"), ("gc", ""))
 UNNAMED = (
     "Call tracemalloc.start() before the loop and compare two tracemalloc.take_snapshot(), a hundred steps apart: "
     "they name the line that allocates what stays."
@@ -106,7 +109,7 @@ def collector(facts: Facts) -> list[Finding]:
     seconds, longest = streams[0].seconds, streams[0].seconds / max(1, streams[0].calls)
     lines: dict[tuple[str, int], float] = {}
     for c in facts.counted("where"):
-        if c.file and c.symbol in ("user|", "user|collect", "gc|"):
+        if c.file and (busy(c).package, busy(c).callee) in _COLLECTS:
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds * c.late
     asked = streams[0].calls >= 0.8 * facts.steps and bool(lines)
     place = (

@@ -1,0 +1,60 @@
+"""Where the main thread was seen, and with what it was busy there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .facts import Count, Facts, library
+
+#: Modules in which a thread waits for another one.
+_WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
+#: Packages whose time is TensorFlow's own, or none of the program's doing.
+_NOT_PYTHON = ("tensorflow", "keras", "tf_keras", "tracing", "gc", "python", "importlib", *_WAITS)
+#: Modules that write for people or for later, and how the functions of theirs begin that do: the same modules read.
+_KEEPS = (
+    "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas", "sqlite3", "shelve",
+    "tensorboard", "tensorboardX", "wandb", "mlflow", "tensorflow.python.summary", "tensorflow.python.ops.summary",
+)  # fmt: skip
+_WRITES = (
+    "add_", "critical", "debug", "dump", "error", "flush", "imsave", "imwrite", "info", "log", "save", "to_", "warn",
+    "write",
+)  # fmt: skip
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    package: str
+    """Whose code ran; `user` for Python of the program's own, and for C that it called directly."""
+    callee: str
+    """What the user's line called, and the module of that."""
+    module: str
+
+    @property
+    def waits(self) -> bool:
+        return self.package in _WAITS and not self.writes
+
+    @property
+    def writes(self) -> bool:
+        return self.callee.startswith(_WRITES) and self.module.startswith(_KEEPS)
+
+    @property
+    def python(self) -> bool:
+        """Python of the program's own, or of a library that it calls for other things than to write or wait."""
+        return self.package not in _NOT_PYTHON and not self.writes
+
+
+def busy(c: Count) -> Busy:
+    package, callee, module = (*c.symbol.split("|"), "", "")[:3]
+    return Busy(package, callee, module or package)
+
+
+def seen(facts: Facts, where: Callable[[Busy], bool]) -> dict[Place, float]:
+    """Seconds by line of the program's own, the dearest first, of what goes on in the second half of the steps."""
+    lines: dict[Place, float] = {}
+    for c in facts.counted("where"):
+        if c.file and c.late > 0.2 and not library(c.file) and where(busy(c)):
+            lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds
+    return dict(sorted(lines.items(), key=lambda line: -line[1]))

@@ -1,0 +1,137 @@
+"""What the program does beside TensorFlow: it waits, it prepares, it writes, it goes through more and more."""
+
+from __future__ import annotations
+
+from .busy import seen
+from .facts import Call, Facts
+from .finding import Finding
+from .make import finding, ms
+from .rules_step import hottest
+
+#: The share of the steps' time that is spent waiting, preparing, writing. Looking at a batch takes some percent; an
+#: agent's world or an evaluation of one's own take a third of many a healthy program.
+WAITING = 0.3
+PREPARING = 0.5
+WRITING = 0.2
+#: Calls of functions per step from which on the program does more than train: it acts and looks at what comes of it.
+ACTS = 1.5
+#: Pieces that are joined to one that grows take a part of what its use takes.
+JOINS = 0.1
+
+
+def waiting(facts: Facts) -> list[Finding]:
+    """The step stands still in the standard library's own waiting: a queue that another thread or process fills."""
+    step, lines = facts.step, seen(facts, lambda b: b.waits)
+    place, waited = next(iter(lines.items()), (("", 0), 0.0))
+    if step is None or facts.steps < 5 or waited < WAITING * step.seconds:
+        return []
+    made = finding(
+        facts,
+        "input-bound",
+        place,
+        f"The step waits {ms(waited / step.calls)} of {ms(step.seconds / step.calls)} at this line, for another thread "
+        "or process to give it something.",
+        min(waited, step.seconds),
+        symbol="wait",
+        remedy="Let several threads or processes prepare the data, or make what they do cheaper.",
+        least=0.2,
+        waited_share=waited / step.seconds,
+        waits_for="thread",
+    )
+    return [made] if made else []
+
+
+def preparing(facts: Facts) -> list[Finding]:
+    """A training loop whose turns are Python of the program's own for the most part.
+
+    Where a function beside the training step is called at each turn, Python reacts to what that gives, as an
+    agent's world does: what it takes then is the work itself.
+    """
+    step, lines = facts.step, seen(facts, lambda b: b.python)
+    taken = sum(lines.values())
+    if (
+        step is None
+        or not lines
+        or not facts.training
+        or facts.steps < 10
+        or taken < PREPARING * step.seconds
+    ):
+        return []
+    calls = sum(c.calls for c in facts.of("function", "model-call", "predict", "predict-on-batch"))
+    if calls > ACTS * facts.steps or step.kind == "fit":
+        return []
+    place, most = next(iter(lines.items()))
+    made = finding(
+        facts,
+        "input-bound",
+        place,
+        f"Python code takes {ms(taken / step.calls)} of the {ms(step.seconds / step.calls)} of a step, "
+        f"{ms(most / step.calls)} of it at this line; TensorFlow waits for it.",
+        min(taken, step.seconds),
+        symbol="Python",
+        remedy="Do it once before the loop, with NumPy on whole arrays, or in tf.data's map with num_parallel_calls.",
+        least=0.3,
+        python_share=taken / step.seconds,
+        waits_for="python",
+    )
+    return [made] if made else []
+
+
+def writing(facts: Facts) -> list[Finding]:
+    """Logs, summaries, pictures and files that are written by hand in the loop."""
+    step, lines = facts.step, seen(facts, lambda b: b.writes)
+    taken = sum(lines.values())
+    if step is None or not lines or facts.steps < 10 or taken < WRITING * step.seconds:
+        return []
+    place, most = next(iter(lines.items()))
+    lasts = f"{ms(most / step.calls)} of it at this line" if len(lines) > 1 else "all of it at this line"
+    made = finding(
+        facts,
+        "callback-heavy",
+        place,
+        f"Writing logs and files takes {ms(taken / step.calls)} of the {ms(step.seconds / step.calls)} of a step, {lasts}.",
+        min(taken, step.seconds),
+        symbol="writing",
+        least=WRITING,
+        remedy="Write every hundred steps, or collect what is to be written and write it at the end.",
+        lines=len(lines),
+    )
+    return [made] if made else []
+
+
+def growing_input(facts: Facts) -> list[Finding]:
+    """The step gets slower, in CPU time too, and nothing else that is counted grows."""
+    step = facts.step
+    if step is None or step.trend is None or step.trend.direction != "rising" or facts.steps < 30:
+        return []
+    level, change = step.trend.level, step.trend.slope * step.calls
+    first, now = max(0.05 * level, level - change / 2), level + change / 2
+    made = finding(
+        facts,
+        "growing-input",
+        _growing_line(facts, step),
+        f"A step takes {ms(first)} at first and {ms(now)} after {step.calls:,} steps; most of the time is "
+        "spent at this line, on data that grow at each step.",
+        step.excess,
+        symbol=step.name,
+        confidence="medium",
+        least=0.15,
+        percent_per_100=step.trend.percent,
+    )
+    return [made] if made else []
+
+
+def _growing_line(facts: Facts, step: Call) -> tuple[str, int]:
+    """The line that takes more and more; or where pieces are joined, if that is one of those that do."""
+    lines: dict[tuple[str, int], float] = {}
+    for c in facts.counted("where"):
+        if c.file and not c.symbol.startswith("tracing"):
+            lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.growth
+    most = max(lines, key=lambda p: lines[p], default=(step.file, step.line))
+    joined = hottest(facts, "ConcatV2", "Pack")
+    if joined is not None and lines.get((joined.file, joined.line), 0.0) >= JOINS * lines.get(most, 0.0):
+        return joined.file, joined.line
+    return most
+
+
+RULES = (waiting, preparing, writing, growing_input)

@@ -1,0 +1,153 @@
+"""One item at a time where a batch would do."""
+
+from __future__ import annotations
+
+import re
+
+from .facts import Count, Facts
+from .finding import Finding
+from .make import finding, ms, per_step
+from .rules_step import inside
+
+#: A call that takes longer than this has something to do.
+SHORT_CALL = 5e-3
+ITEMS_PER_STEP = 8
+#: Rows of one array from which on it is a habit; a model that takes longer for one of them has something to do.
+LEAST_ROWS = 50
+SHORT_ROW = 25e-3
+
+
+def per_sample(facts: Facts) -> list[Finding]:
+    return [f for f in (_map_fn(facts), _rows(facts), _calls_per_item(facts), _indexing(facts)) if f][:1]
+
+
+def _map_fn(facts: Facts) -> Finding | None:
+    """tf.map_fn in the function that takes most of the time."""
+    for used in facts.counted("map-fn"):
+        owners = [c for c in facts.of("function", "step") if c.file == used.file and c.line <= used.line]
+        owner = max(owners, key=lambda c: c.line, default=None)
+        seconds = owner.seconds if owner else facts.at_line(used.file, used.line)
+        if owner is not None and owner.calls < 3:
+            continue
+        made = finding(
+            facts,
+            "per-sample",
+            (used.file, used.line),
+            f"tf.map_fn goes through the batch item by item; {owner.name if owner else 'it'} takes "
+            f"{ms(seconds / max(1, owner.calls if owner else used.count))} per call.",
+            seconds,
+            weight=0.8,
+            symbol="tf.map_fn",
+            least=0.2,
+            remedy="Write it for the whole batch, or use tf.vectorized_map.",
+            calls=owner.calls if owner else 0,
+        )
+        if made:
+            return made
+    return None
+
+
+def _rows(facts: Facts) -> Finding | None:
+    """A model that is called with one row after the other of the same array."""
+    for rows in facts.counted("one-row"):
+        calls = [
+            c
+            for c in facts.of("model-call", "predict-on-batch")
+            if (c.file, c.line) == (rows.file, rows.line)
+        ]
+        if rows.count < LEAST_ROWS or not calls or calls[0].median > SHORT_ROW or facts.training:
+            continue
+        made = finding(
+            facts,
+            "per-sample",
+            (rows.file, rows.line),
+            f"The model is called {calls[0].calls:,} times, {rows.count:,} times with the next row of the same array, "
+            f"{ms(calls[0].median)} each.",
+            max(calls[0].seconds, facts.at_line(rows.file, rows.line)),
+            weight=0.9,
+            symbol=calls[0].name,
+            least=0.2,
+            remedy="Call the model with the whole array, or with some hundred rows at a time.",
+            calls=calls[0].calls,
+        )
+        if made:
+            return made
+    return None
+
+
+def _calls_per_item(facts: Facts) -> Finding | None:
+    """Many short calls per step, or a call per turn with a batch of one that was cut out of a tensor."""
+    steps = max(1, facts.steps)
+    cut = {(c.file, c.line) for c in facts.counted("eager-op-sample") if c.symbol == "StridedSlice"}
+    pulls = facts.counted("host-sync")
+    functions = {(f.file, f.line): f for f in reversed(facts.traced)}
+    for call in facts.of("function", "model-call", "predict-on-batch"):
+        if call.calls < 100 or call.median > SHORT_CALL or call.is_step:
+            continue
+        traced = functions.get((call.file, call.line))
+        place = (
+            (traced.user_file, traced.user_line) if traced and traced.user_file else (call.file, call.line)
+        )
+        if _decides(pulls, place, call.calls):
+            continue
+        many = call.calls >= ITEMS_PER_STEP * steps
+        ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
+        if not many and not (ones and any(file == place[0] for file, _ in cut)):
+            continue
+        number = (
+            f"{per_step(call.calls, steps)} calls per step"
+            if many
+            else f"{call.calls:,} calls with one item each"
+        )
+        made = finding(
+            facts,
+            "per-sample",
+            place,
+            f"{call.name}: {number}, {ms(call.median)} each, {call.seconds:.1f} s in all.",
+            max(call.seconds, facts.at_line(*place)),
+            weight=0.8,
+            symbol=call.name,
+            least=0.2,
+            calls=call.calls,
+            called_with=traced.called_with if traced else "",
+        )
+        if made:
+            return made
+    return None
+
+
+def _decides(pulls: list[Count], place: tuple[str, int], calls: int) -> bool:
+    """Whether Python needs each result before the next call, as an agent in its world does."""
+    return sum(c.count for c in pulls if (c.file, c.line) == place) >= 0.5 * calls
+
+
+def _indexing(facts: Facts) -> Finding | None:
+    """Elements taken out of a tensor one by one by Python."""
+    samples = facts.counted("eager-op-sample")
+    total = sum(c.count for c in samples)
+    slices = [
+        c for c in samples if c.symbol in ("StridedSlice", "GatherV2", "Unpack") and c.late > 0.2 and c.file
+    ]
+    taken = sum(c.count for c in slices)
+    step = facts.step
+    if step is None or facts.training or facts.steps < 300 or taken < 0.25 * total or total < 100:
+        return None
+    seconds = max(0.0, step.seconds - inside(facts))
+    if step.median > SHORT_CALL or seconds < 0.6 * step.seconds:
+        return None
+    worst = slices[0]
+    return finding(
+        facts,
+        "per-sample",
+        (worst.file, worst.line),
+        f"Elements are taken out of a tensor one by one: {facts.steps:,} turns of {ms(step.median)}.",
+        seconds,
+        weight=0.9,
+        symbol=worst.symbol,
+        least=0.2,
+        remedy="Use tensor operations on all elements (tf.where, tf.reduce_sum), or call .numpy() once before the loop.",
+        slices_share=taken / total,
+    )
+
+
+RULES = (per_sample,)
