@@ -87,11 +87,10 @@ def facts(*parts: object, seconds: float = 10.0, steps: int = 100, trend: Trend 
         seconds=seconds,
         steps=steps,
         step=step,
-        step_why=STEP_WHY,
         calls=(step, *calls),
         counts=tuple(p for p in parts if isinstance(p, Count)),
         traced=tuple(p for p in parts if isinstance(p, Traced)),
-        **more,
+        **{"step_why": STEP_WHY, **more},
     )
 
 
@@ -101,9 +100,9 @@ def first(*parts: object, **more) -> Finding:
     return found[0]
 
 
-def rss(per_step: float, steps: int = 1000) -> dict[str, Grows]:
+def rss(per_step: float, steps: int = 1000, rise: float = 5e7) -> dict[str, Grows]:
     trend = Trend("rising", per_step, 0.9 * per_step, 1.1 * per_step, 5e8, 100, "")
-    return {"rss": Grows(5e8, 5e8 + per_step * steps, 5e8 + per_step * steps, trend)}
+    return {"rss": Grows(5e8, 5e8 + per_step * steps, 5e8 + per_step * steps, trend, rise)}
 
 
 @pytest.mark.parametrize("cause", [c for c in TEXTS if c.startswith("retrace-")])
@@ -136,6 +135,16 @@ def test_jit_that_meets_new_shapes_compiles_again():
     assert first(traced("retrace-shape", 20, 3.0, jit=True)).cause == "xla-recompile"
 
 
+def test_jit_under_an_open_signature_compiles_for_each_shape():
+    shapes = count("xla-shape", 40, symbol="score", line=30, seconds=6.0)
+    found = first(shapes, call("function", 100, 6.6, name="score", line=5))
+    assert (found.cause, found.line) == ("xla-recompile", 30)
+    assert "met 40 shapes in 100 calls" in found.sentence and "150 ms at a new shape, 10 ms" in found.sentence
+    assert diagnose(facts(count("xla-shape", 4, symbol="score", line=30, seconds=2.0))) == ()
+    early = count("xla-shape", 10, symbol="score", line=30, seconds=2.0, late=0.0)
+    assert diagnose(facts(early, call("function", 100, 6.6, name="score", line=5))) == ()
+
+
 def test_a_function_made_in_the_loop_is_named_where_it_is_made():
     found = first(traced("function-recreated", 99, 5.0), count("function", 100, symbol="train_step", line=14))
     assert (found.cause, found.line) == ("function-recreated", 14)
@@ -153,6 +162,12 @@ def test_functions_of_a_library_are_told_as_the_line_that_makes_it_create_them()
     assert "What Keras has at this line is new each time" in found[0].sentence
     nobodys = [traced("function-recreated", 50, 2.0, file=keras, user_file="", user_line=0)]
     assert diagnose(facts(*nobodys)) == ()
+
+
+def test_a_few_models_have_functions_of_their_own():
+    own = traced("function-recreated", 8, 4.0, file="/x/site-packages/keras/a.py")
+    assert first(own).cause == "function-recreated"
+    assert diagnose(facts(own, count("compile", 4))) == ()
 
 
 def test_a_graph_that_grows_explains_the_memory_and_the_rise():
@@ -222,6 +237,60 @@ def test_eager_ops_are_told_apart_from_computing():
     assert diagnose(facts(gauges=few)) == ()
 
 
+def test_few_eager_ops_that_go_round_many_times():
+    """A simulation in its time steps; not a training loop with few ops."""
+    rate = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, -1, 1, 5000, 100, ""))}
+    ops = count("eager-op-sample", 500, symbol="Mul", line=22)
+    around = call("loop", 60, 9.5, line=17)
+    found = first(around, ops, steps=3600, gauges=rate, step_why="the loop that does the work")
+    assert (found.cause, found.line) == ("eager-step", 22)
+    assert "A turn of the loop at line 17 runs 750 eager ops" in found.sentence
+    assert diagnose(facts(around, ops, steps=3600, gauges=rate)) == ()
+    assert diagnose(facts(ops, steps=3600, gauges=rate, step_why="the loop that does the work")) == ()
+
+
+def test_rows_of_an_array_one_by_one():
+    rows = count("one-row", 990, line=21)
+    works = "the loop that does the work"
+    found = first(rows, call("model-call", 1000, 6.0, line=21), steps=1000, step_why=works)
+    assert (found.cause, found.line) == ("per-sample", 21)
+    big = call("model-call", 100, 6.0, line=21)
+    assert diagnose(facts(count("one-row", 99, line=21), big, step_why=works)) == ()
+
+
+HOST = {
+    "user||": "input-bound",
+    "pandas|apply|pandas.core.frame": "input-bound",
+    "json|loads|json": "input-bound",
+    "threading|get|queue": "input-bound",
+    "json|dump|json": "callback-heavy",
+    "threading|flush|tensorflow.python.summary.writer.writer": "callback-heavy",
+    "logging|info|logging": "callback-heavy",
+}
+
+
+@pytest.mark.parametrize("busy", HOST)
+def test_what_is_done_beside_tensorflow(busy):
+    found = first(count("where", 60, symbol=busy, seconds=6.0, line=33), call("function", 100, 2.0))
+    assert (found.cause, found.line) == (HOST[busy], 33)
+    assert "of the 90 ms of a step" in found.sentence or "60 ms of 90 ms" in found.sentence
+
+
+@pytest.mark.parametrize(
+    "busy", ["tensorflow|_call|tensorflow", "keras|fit|keras", "tracing|_call|tensorflow"]
+)
+def test_time_in_tensorflow_is_not_beside_it(busy):
+    assert diagnose(facts(count("where", 60, symbol=busy, seconds=6.0, line=33))) == ()
+
+
+def test_a_world_that_an_agent_acts_in_is_its_work():
+    world = count("where", 60, symbol="user||", seconds=6.0, line=33)
+    assert diagnose(facts(world, call("function", 100, 1.0), call("function", 100, 1.0, line=11))) == ()
+    assert diagnose(facts(world, step_why="the loop that does the work")) == ()
+    little = count("where", 30, symbol="user||", seconds=3.0, line=33)
+    assert diagnose(facts(little, call("function", 100, 2.0))) == ()
+
+
 def test_python_in_the_step_and_in_the_pipeline():
     assert first(call("python-op", 100, 6.0, line=3)).cause == "python-op"
     waiting = [call("data-wait", 100, 6.0, line=19), call("data-python-op", 3000, 6.0, line=3)]
@@ -286,6 +355,7 @@ def test_leaks_and_who_holds_them():
     found = first(numbers, steps=1000, gauges=rss(1e5))
     assert (found.cause, found.line, found.confidence) == ("python-leak", 19, "medium")
     assert diagnose(facts(numbers, steps=1000, gauges=rss(5e3))) == ()
+    assert diagnose(facts(numbers, steps=1000, gauges=rss(1e5, rise=1e6))) == (), "it goes up and down"
     bounded = count("kept-object", 500, symbol="buffer|deque(1000)", line=34, size=50_000_000)
     assert diagnose(facts(bounded, steps=1000, gauges=rss(1e5))) == ()
 
@@ -294,6 +364,11 @@ def test_the_collector():
     pauses = {"gc pause seconds": Grows(0, 3, 3, None)}
     assert first(call("gc", 100, 3.0, file="", line=0), gauges=pauses).cause == "gc-pause"
     assert diagnose(facts(call("gc", 100, 0.3, file="", line=0), gauges=pauses)) == ()
+    asked = count("gc-pause", 100, symbol="clear_session", line=44, seconds=2.9)
+    found = first(call("gc", 100, 3.0, file="", line=0), asked, gauges=pauses)
+    assert (found.line, "Take clear_session out of the loop" in found.fix.summary) == (44, True)
+    by_itself = [count("gc-pause", 10, line=40 + i, seconds=0.3) for i in range(10)]
+    assert first(call("gc", 100, 3.0, file="", line=0), *by_itself, gauges=pauses).line == 19
 
 
 def test_a_rise_that_nothing_else_explains():

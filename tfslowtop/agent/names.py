@@ -13,7 +13,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable
-from types import FrameType, FunctionType, ModuleType
+from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .places import Places
@@ -134,10 +134,7 @@ class Look:
         if self._places.is_library(code.co_filename):
             return
         for cell_name, cell in zip(code.co_freevars, value.__closure__ or (), strict=False):
-            try:
-                self._visit(cell.cell_contents, cell_name, depth + 1)
-            except ValueError:
-                pass  # an empty cell
+            self._visit(_contents(cell), cell_name, depth + 1)
         defaults = value.__defaults__ or ()
         names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
         for argument, default in zip(names, defaults, strict=False):
@@ -223,11 +220,27 @@ def weigh(value: Any, depth: int = 0) -> tuple[int, bool]:
         length = len(value)
         parts = list(itertools.islice(value.values(), _LOOKED_AT))
     elif depth <= 3:
-        parts = list(attributes(value).values())[:_LOOKED_AT]
+        parts = list(_held(value, kind))[:_LOOKED_AT]
         length = len(parts)
     weights = [weigh(part, depth + 1) for part in parts]
     mean = sum(w for w, _ in weights) / len(weights) if weights else 0.0
     return 64 + int((mean + 8) * length), any(tensor for _, tensor in weights)
+
+
+def _contents(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _missing  # an empty one
+
+
+def _held(value: Any, kind: type) -> Iterable[Any]:
+    """What an object keeps alive; of a function what it took from where it was made."""
+    if kind is FunctionType:
+        return [part for cell in value.__closure__ or () if (part := _contents(cell)) is not _missing]
+    if kind is functools.partial:
+        return [value.func, *value.args, *value.keywords.values()]
+    return attributes(value).values()
 
 
 def _elements(tensor: Any) -> int:

@@ -20,6 +20,8 @@ _BYTES = ("rss", "memory")
 #: Growth of memory that is worth a word.
 _MATTERS = float(4 << 20)
 _POINTS = 4096
+#: Readings of a third of the steps that say something about it.
+_FEW = 5
 
 
 def _points() -> Ring:
@@ -87,6 +89,13 @@ class Gauges:
         told = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
         line = gauge.trend.slope if gauge.trend is not None and told else None
         return gauge.first, gauge.series.last, gauge.series.maximum, line
+
+    def rise(self, name: str) -> float:
+        """By how much the last third of the steps is above the first; the first tenth is a warm-up."""
+        values = self._all[name].points.last(_POINTS)[1]
+        values = values[len(values) // 10 :]
+        third = len(values) // 3
+        return float(values[-third:].min() - values[:third].max()) if third >= _FEW else 0.0
 
     def panels(self, window: Window) -> list[PanelView]:
         return [_panel(name, gauge, window) for name, gauge in self._all.items()]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
+from types import FrameType
 from typing import Any
 
 from ..kit import Kit
@@ -37,6 +39,17 @@ class CollectorHook(Hook):
                 if self._stream is None:
                     self._stream = self.kit.stream("gc", "garbage collection", "", 0)
                 self._stream.buffer.put((self._start, wall, 0))
+                self._note(sys._getframe().f_back, wall)
+
+    def _note(self, frame: FrameType | None, wall: int) -> None:
+        """By line, with the library's function through which the line asked for it, if it did so."""
+        try:
+            user, through = self.kit.places.user_frame(frame), ""
+            while frame is not None and frame is not user:
+                through, frame = frame.f_code.co_name, frame.f_back
+            self.kit.tallies.add("gc-pause", user, wall, symbol=through)
+        except Exception as error:
+            self.kit.oops(error)
 
     def tick(self, now: int) -> None:
         self.kit.gauge("gc pause seconds", now, self._total / 1e9)

@@ -64,15 +64,16 @@ class WhereHook(Hook):
         if close is None and now >= self._next and tracker.errand is None:
             self._looks += 1
             self._next = now + (_EARLY if self._looks < _FIRST else _PAUSE)
-            self._close = Close(self.kit.places)
+            self._close = Close(tracker)
             tracker.errand = self._close.begin
         self._owed += wall
         return True
 
     def _divide(self, close: Close) -> None:
-        seen = sum(close.walls.values())
+        walls = close.walls()
+        seen = sum(walls.values())
         owed, self._owed = self._owed, 0
-        for (code, offset, busy), wall in close.walls.items():
+        for (code, offset, busy), wall in walls.items():
             share = wall / max(seen, 1)
             self.kit.tallies.at(
                 "where", busy, code, offset, int(share * owed), 0, max(1, round(share * owed / 1e8))

@@ -111,10 +111,8 @@ class Grows:
     last: float
     largest: float
     trend: Trend | None
-
-    @property
-    def change(self) -> float:
-        return self.last - self.first
+    rise: float = 0.0
+    """By how much it is higher in the last third of the steps than it ever was in the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,7 @@ def _count(e: Entry, steps: int) -> Count:
 
 def _gauge(session: Session, name: str) -> Grows:
     first, last, largest, _ = session.gauges.summary(name)
-    return Grows(first, last, largest, session.gauges.trend(name))
+    return Grows(first, last, largest, session.gauges.trend(name), session.gauges.rise(name))
 
 
 def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:

@@ -51,6 +51,9 @@ def _of_a_library(facts: Facts, place: tuple[str, int], group: list[Traced]) -> 
     library do so has one."""
     worst = max(group, key=lambda f: f.seconds)
     again = sum(max(f.instances, f.avoidable) for f in group)
+    models = max((c.count for c in facts.counted("model", "compile") if c.late > 0.2), default=LEAST_TRACES)
+    if models < LEAST_TRACES:
+        return None  # each of a few models has functions of its own
     cost = sum(f.seconds * max(f.instances, f.avoidable) / max(1, f.count) for f in group)
     return finding(
         facts,
