@@ -65,6 +65,37 @@ def test_what_does_not_come_is_not_waited_for(entry: Entry):
     assert tour.state == "show" and "no effect could be shown" in tour.caption
 
 
+def test_of_a_leak_the_memory_is_told(entry: Entry):
+    assert entry.scenario is not None
+    leak = replace(entry, scenario=replace(entry.scenario, kind="leaks"))
+    script = Script(0)
+    seen = views(script)
+    tour = Tour([leak])
+    tour.advance(None, 0.0)
+    tour.advance(next(seen), 1.0)
+    script.play(20)
+    assert tour.advance(next(seen), 10.0) == Switch(("keep_list",))
+    script.send(SetFixes(("keep_list",)))
+    script.play(20)
+    tour.advance(next(seen), 20.0)
+    assert "measured: memory +50.0 KB/it leak → flat" in tour.caption, "not what latency does"
+
+
+def test_what_was_measured_is_measured_on_while_it_is_shown(entry: Entry):
+    script = Script()
+    seen = views(script)
+    tour = Tour([entry])
+    tour.advance(None, 0.0)
+    tour.advance(next(seen), 1.0)
+    tour.advance(next(seen), 10.0)
+    script.send(SetFixes(("keep_list",)))
+    tour.advance(next(seen), 20.0)
+    first = tour.caption
+    script.play(30)
+    tour.advance(next(seen), 22.0)
+    assert tour.state == "show" and "measured" in tour.caption and tour.caption != first
+
+
 def test_a_scenario_that_ends_is_left(entry: Entry):
     tour = Tour([entry])
     tour.advance(None, 0.0)
@@ -97,3 +128,14 @@ async def test_the_app_plays_it_and_a_key_takes_over(tmp_path, monkeypatch):
         assert script.sent == [SetFixes(("keep_list",))] and not script.stopped
         await pilot.press("0")
         assert script.sent[-1] == SetFixes(())
+
+
+async def test_on_a_shared_screen_nobody_takes_over(tmp_path, monkeypatch):
+    script = Script()
+    ui_source.freeze(monkeypatch, script)
+    app = ui_source.app(tmp_path, script, demo=(), readonly=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "1/1 watch" in text(app))
+        await pilot.press("0", "space", "space")
+        await pilot.pause()
+        assert "1/1" in text(app) and "takes over" not in text(app)

@@ -116,6 +116,8 @@ def _open(arguments: Sequence[str]) -> int:
         start.scenario.values(params)  # a bad value is told before the screen opens
     elif params and start is None:
         raise ScenarioError("-p sets a parameter of a scenario; name the scenario too.")
+    if options.readonly and start is None and not options.demo:
+        raise ScenarioError("--readonly only looks on; name the scenario to start, or add --demo.")
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         print("tfslowtop: the app needs a terminal; `tfslowtop run` does not.", file=sys.stderr)
         return USAGE

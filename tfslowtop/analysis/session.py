@@ -32,7 +32,7 @@ from .view import Gpu, View
 _SECOND = 1_000_000_000
 #: Trends and effects are recomputed this often; curves at every view.
 _THINK_EVERY = _SECOND
-_MAX_OUTPUT = 200_000
+MAX_OUTPUT = 200_000
 
 
 def drawn(name: str) -> bool:
@@ -197,7 +197,7 @@ class Session:
 
     @_take.register
     def _(self, event: events.Output) -> None:
-        self.output = (self.output + event.text)[-_MAX_OUTPUT:]
+        self.output = (self.output + event.text)[-MAX_OUTPUT:]
 
     @_take.register
     def _(self, event: events.Ended) -> None:

@@ -31,6 +31,9 @@ from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
 from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
 
+#: Seconds after which every text on the screen may change again.
+_SETTLED = 2.1
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -211,7 +214,8 @@ class TfslowtopApp(Windows):
         times = run.session.step.latency.recent_times(1)
         running = view is not None and view.phase in ("running", "warm-up")
         silent = (time.perf_counter_ns() - int(times[0])) / 1e9 if len(times) and running else math.nan
-        return state(view, process=host.state if host else "", last_sample=silent)
+        script = self._entry is not None and self._entry.scenario is None
+        return state(view, process=host.state if host else "", last_sample=silent, script=script)
 
     def _every_second(self) -> None:
         if not self.is_headless and not _terminal_is_there():
@@ -231,8 +235,10 @@ class TfslowtopApp(Windows):
     def _updated(self, event: Updated) -> None:
         if event.run == self._number:
             first, self._view = self._view is None, event.view
-            if first:
+            if first or event.view.ended is not None:
                 self.refresh_bindings()
+            if event.view.ended is not None:
+                self.set_timer(_SETTLED, self._show)  # texts that change seldom have missed the last view
             if not self._paused or event.view.ended is not None:
                 self._show()
             self._play()
@@ -294,6 +300,10 @@ class TfslowtopApp(Windows):
         self._wanted, self._comparing = tuple(sorted(fixes, key=order.index)), False
         self._run.source.send(SetFixes(self._wanted))
         self._show()
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C, where no text is marked to be copied."""
+        self.call_later(self.action_quit)
 
     def action_fix(self, number: int) -> None:
         if self._entry and self._entry.scenario and number <= len(self._entry.scenario.fixes):

@@ -14,6 +14,7 @@ from ..sources.source import Source
 from .app import Options, TfslowtopApp
 from .screens.detail import DetailScreen
 from .screens.finding import FindingScreen
+from .screens.output import OutputScreen
 from .screens.script import LeaveScreen, ScriptScreen
 from .widgets.findings import FindingList
 from .widgets.streams import StreamTable
@@ -35,7 +36,7 @@ class AttachApp(TfslowtopApp):
         self.farewell = ""
 
     def make_main(self) -> ScriptScreen:
-        return ScriptScreen(ascii=self._options.ascii)
+        return ScriptScreen(ascii=self._options.ascii, readonly=self._options.readonly)
 
     def reload(self, entry: Entry) -> Entry:
         return entry
@@ -91,15 +92,25 @@ class AttachApp(TfslowtopApp):
     def on_resize(self) -> None:
         self._script.resize(max(4, self.size.height - 4), max(20, self.size.width - 2))
 
+    def action_output(self) -> None:
+        self._open(OutputScreen(ascii=self._ascii, typing=not self._readonly))
+
+    @on(OutputScreen.Typed)
+    def _type(self, event: OutputScreen.Typed) -> None:
+        self._script.type(event.text)
+
     @on(FindingList.Opened)
     def _open_finding(self, event: FindingList.Opened) -> None:
         self._open(FindingScreen(event.finding, ascii=self._ascii))
 
     @on(StreamTable.Chosen)
     def _choose_step(self, event: StreamTable.Chosen) -> None:
-        if self._run is None:
+        if self._run is None or self._view is None:
             return
         if not self._readonly:
             self._run.source.send(ChooseStep(event.stream))
+        elif not any(s.is_step for s in self._view.streams if s.id == event.stream):
+            self.notify("Read-only: the step stays what it is, and only the step has curves.")
+            return
         if event.opened:
             self._open(DetailScreen("latency", ascii=self._ascii))

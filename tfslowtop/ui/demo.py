@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..analysis.effect import sentence
+from ..analysis.trend import Trend, describe_leak
 from ..analysis.view import View
 from ..catalogue import Entry
 from ..scenario import Scenario
@@ -82,6 +83,8 @@ class Tour:
             self._effect(view, waited, now)
         elif self._state == "show" and waited > SHOW:
             return self._next("", now)
+        elif view is not None and self._state == "show":
+            self._say_measured(view)  # as everything else on the screen, it is measured on
         return None
 
     @property
@@ -91,9 +94,8 @@ class Tour:
 
     def _degrade(self, view: View, waited: float, now: float) -> Start | Switch | None:
         panel = view.panel("latency")
-        direction = panel.trend.direction if panel and panel.trend else "unclear"
-        settled = waited > DEGRADE_LEAST and direction != "unclear"
-        if not settled and waited < DEGRADE_MOST:
+        trend = view.segments[-1].memory if self._leaks else panel.trend if panel else None
+        if (waited < DEGRADE_LEAST or not _clear(trend)) and waited < DEGRADE_MOST:
             return None
         self._enter("effect", now)
         titles = [fix.title for fix in self._scenario.fixes if fix.id in self._scenario.cured_by]
@@ -101,18 +103,31 @@ class Tour:
         return Switch(tuple(dict.fromkeys((*self._scenario.base, *self._scenario.cured_by))))
 
     def _effect(self, view: View, waited: float, now: float) -> None:
+        marks, memory = view.marks, view.segments[-1].memory
+        known = bool(marks) and (_clear(memory) if self._leaks else marks[-1].effect is not None)
+        if (known and waited > EFFECT_LEAST) or waited > EFFECT_MOST:
+            self._say_measured(view)
+            self._enter("show", now)
+
+    @property
+    def _leaks(self) -> bool:
+        """Then it is memory that tells, and latency need not change at all."""
+        return self._scenario.kind == "leaks"
+
+    def _say_measured(self, view: View) -> None:
         effect = view.marks[-1].effect if view.marks else None
-        if effect is not None and waited > EFFECT_LEAST:
+        if self._leaks and view.marks:
+            before, after = (segment.memory for segment in view.segments[-2:])
+            self._say("measured", f"memory {_leak(before)} → {_leak(after)}")
+        elif effect is not None:
             self._say("measured", sentence(effect))
-            self._enter("show", now)
-        elif waited > EFFECT_MOST:
+        else:
             self._say("measured", "no effect could be shown in time on this machine")
-            self._enter("show", now)
 
     def _next(self, why: str, now: float) -> Start | Switch | None:
         self._place += 1
         self._enter("start", now)
-        self._say("next", why)
+        self._say("next", why or self.entry.title)
         return None
 
     def _enter(self, state: State, now: float) -> None:
@@ -121,3 +136,11 @@ class Tour:
     def _say(self, what: str, words: str) -> None:
         place = f"{self._place % len(self._scenes) + 1}/{len(self._scenes)}"
         self.caption = f"{place} {what}: {words}" if words else f"{place} {what}"
+
+
+def _clear(trend: Trend | None) -> bool:
+    return trend is not None and trend.direction != "unclear"
+
+
+def _leak(trend: Trend | None) -> str:
+    return describe_leak(trend) if trend else "unclear"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 #: Said where there is no value.
@@ -65,3 +66,16 @@ def plain(text: str) -> str:
 def plain_text(text: Text) -> Text:
     """The same for a styled line; cut without an ellipsis, which is not 7-bit."""
     return Text(plain(text.plain), no_wrap=text.no_wrap, overflow="crop" if text.no_wrap else None)
+
+
+def headline(title: str, words: str, width: int, *, ascii: bool) -> Text:
+    """A title, and at the right what the run does. Where both do not fit, the end of the title goes."""
+    if ascii:
+        title, words = plain(title), plain(words)
+    if cell_len(title) + cell_len(words) + 4 > width:
+        words = words.replace("running · ", "").replace("running | ", "")  # its numbers say so
+    room, dots = max(10, width - cell_len(words) - 4), plain("…") if ascii else "…"
+    if cell_len(title) > room:
+        title = set_cell_size(title, room - len(dots)).rstrip() + dots
+    text = Text(title, "bold", no_wrap=True, overflow="crop")
+    return text.append(" " * max(2, width - cell_len(title) - cell_len(words) - 1) + words, "not bold")

@@ -44,6 +44,10 @@ WINDOW_KEYS: list[BindingType] = [
 ]
 #: Actions that change the run: off and hidden with --readonly.
 CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
+#: Actions on what runs.
+RUNNING_ONLY = frozenset(
+    {"fix", "all_off", "compare", "pause", "baseline", "big", "parameters", "output", "machine"}
+)
 #: Actions on what only the main screen has.
 MAIN_ONLY = frozenset({"search", "leave", "move"})
 #: These end the app even while the tour plays; any other key only stops the tour.
@@ -70,6 +74,9 @@ class Windows(App[None]):
     _seven_bits = SevenBits()
 
     def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
+        raise NotImplementedError
+
+    def start_shown(self) -> None:
         raise NotImplementedError
 
     def _show(self) -> None:
@@ -108,7 +115,9 @@ class Windows(App[None]):
 
     @on(Panel.Opened)
     def _open_panel(self, event: Panel.Opened) -> None:
-        if self._view is not None and self._view.panel(self._name_of(event.quantity)) is not None:
+        if self._view is None:
+            self.start_shown()
+        elif self._view.panel(self._name_of(event.quantity)) is not None:
             self._open(DetailScreen(self._name_of(event.quantity), ascii=self._ascii))
 
     def _name_of(self, quantity: str) -> str:
@@ -133,7 +142,14 @@ class Windows(App[None]):
 
     def action_keys(self) -> None:
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(self.screen.active_bindings.values(), ascii=self._ascii))
+            later = [] if self._run is not None else [b for _, b in self._bindings if self._waits(b)]
+            self.push_screen(HelpScreen(self.screen.active_bindings.values(), later, ascii=self._ascii))
+
+    def _waits(self, binding: Binding) -> bool:
+        """Whether the key does something once a scenario runs."""
+        name = name_of(binding.action)
+        shown = binding.show or name in ("parameters", "output", "machine")
+        return shown and name in RUNNING_ONLY and not (self._readonly and name in CHANGING)
 
     def action_parameters(self) -> None:
         entry = self._entry
@@ -162,10 +178,11 @@ class Windows(App[None]):
             if not worth_telling(active) or name_of(binding.action) == "command_palette":
                 continue
             title = binding.description
+            told = f"{words_of(binding)} (key {self.get_key_display(binding)})"
             if name_of(binding.action) == "fix":
                 number = int(binding.action[4:-1])
                 title = f"Fix {number}: {fixes[number - 1].title}"
-            told = f"{words_of(binding)} (key {self.get_key_display(binding)})"
+                told = f"Switch it on or off (key {number})"
             yield SystemCommand(title, told, partial(self.run_action, binding.action, active.node))
 
     def _picture(self) -> None:
@@ -200,7 +217,7 @@ class Windows(App[None]):
         elif isinstance(order, Switch):
             self._want(order.fixes)
         if self._caption is None:
-            self._caption = Caption(ascii=self._ascii)
+            self._caption = Caption(ascii=self._ascii, readonly=self._readonly)
             self.screen.mount(self._caption, before="Footer")
         if self._tour is not None:
             self._caption.show(self._tour.caption)
@@ -208,7 +225,8 @@ class Windows(App[None]):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, (events.Key, events.MouseEvent)):
             self._touched = time.monotonic()
-        if self._tour is not None and isinstance(event, (events.Key, events.MouseDown)):
+        taken = isinstance(event, (events.Key, events.MouseDown)) and not self._readonly
+        if self._tour is not None and taken:
             self.end_tour()
             if isinstance(event, events.Key) and event.key not in _QUIT:
                 return

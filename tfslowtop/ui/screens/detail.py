@@ -19,6 +19,7 @@ from ..widgets.chart import Chart, XAxis
 from ..widgets.curve import OUTLIERS, Mode
 from ..widgets.histogram import Histogram
 from ..widgets.panel import curve_data, title
+from ..widgets.streams import name_of
 from .live import LiveScreen, Page
 
 #: Traces that are listed; more are counted.
@@ -57,13 +58,15 @@ class DetailScreen(LiveScreen):
 
     def show_view(self, view: View, entry: Entry, words: str) -> None:
         panel = view.panel(self.quantity)
-        self.headline(f"{title(self.quantity)} · {entry.title}", words)
+        step = next((s for s in view.streams if s.is_step), None) if self.quantity == "latency" else None
+        subject = f"latency of {name_of(step)}" if entry.scenario is None and step else title(self.quantity)
+        self.headline(f"{subject} · {entry.title}", words)
         if panel is None:
             return
         now = time.monotonic()
         self._unit = panel.unit
         baseline = self.baselines.get(self.quantity)
-        self.say(self._numbers, numbers(panel, baseline, ascii=self.ascii))
+        self.say(self._numbers, numbers(panel, baseline, self.app.size.width - 1, ascii=self.ascii))
         show_curve(self._chart, panel, view.marks, entry.scenario, now, baseline)
         if panel.spread is not None:
             self._histogram.show(panel.spread, panel.unit, now)
@@ -125,9 +128,10 @@ class DetailScreen(LiveScreen):
         return text.append(self.spell(f"\n… and {older:,} older ones") if older else "", "not bold")
 
 
-def numbers(panel: PanelView, baseline: float | None, *, ascii: bool) -> Text:
-    """The verdict first, as it is what people look for; then the numbers behind it."""
-    text = Text(no_wrap=True, overflow="ellipsis")
+def numbers(panel: PanelView, baseline: float | None, width: int, *, ascii: bool) -> Text:
+    """The numbers, and at the right the verdict. What does not fit are the last of the numbers, and why."""
+    if panel.now != panel.now:  # NaN
+        return Text("nothing measured so far")
     trend = panel.trend
     sign = SIGNS.get(trend.direction if trend else "", "")
     parts = [f"now {quantity(panel.now, panel.unit)}"]
@@ -138,10 +142,14 @@ def numbers(panel: PanelView, baseline: float | None, *, ascii: bool) -> Text:
         ]
     if baseline is not None:
         parts.append(f"baseline {quantity(baseline, panel.unit)}")
+    words = f"{sign} {panel.words}".strip()
     why = f" ({trend.why})" if trend and trend.why and trend.direction == "unclear" else ""
-    words = f"{sign} {panel.words}{why}".strip()
-    line = " · ".join(parts) + (f"  {words}" if words else "")
-    return text.append(plain(line) if ascii else line)
+    while len(parts) > 1 and len(" · ".join(parts)) + len(words) + 2 > width:
+        parts.pop()
+    line = " · ".join(parts)
+    words = words + why if len(line) + len(words + why) + 2 <= width else words
+    line = f"{line}{words:>{max(width - len(line), len(words) + 2)}}" if words else line
+    return Text(plain(line) if ascii else line, no_wrap=True, overflow="ellipsis")
 
 
 def show_curve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import textwrap
 import time
 
 from rich.text import Text
@@ -70,7 +71,7 @@ class FindingScreen(LiveScreen):
         f = self._finding
         self.headline(self.spell(f.headline), words)
         self.say(self._evidence, self._text(evidence(f)))
-        self.say(self._code, self._text(source(f)))
+        self.say(self._code, self._text(source(f, self.app.size.width - 3)))
         self.say(self._remedy, self._text(remedy(f)))
         panel = view.panel(_CURVES.get(f.cause, "latency")) or view.panel("latency")
         if panel is not None:
@@ -94,8 +95,8 @@ def evidence(f: Finding) -> Text:
     return text
 
 
-def source(f: Finding) -> Text:
-    """The lines around the culprit, which is marked."""
+def source(f: Finding, width: int) -> Text:
+    """The lines around the culprit, which is marked; a long one goes on under itself."""
     text = Text()
     lines = linecache.getlines(f.file) if f.file else []
     if not lines or not 0 < f.line <= len(lines):
@@ -103,8 +104,9 @@ def source(f: Finding) -> Text:
     text.append(f"{f.file}\n", "italic")
     for number in range(max(1, f.line - _AROUND), min(len(lines), f.line + _AROUND) + 1):
         here = number == f.line
-        row = f"{'>' if here else ' '} {number:5}  {lines[number - 1].rstrip()}\n"
-        text.append(row, "bold reverse" if here else "")
+        row = f"{'>' if here else ' '} {number:5}  {lines[number - 1].rstrip().expandtabs(4)}"
+        rows = textwrap.wrap(row, width, subsequent_indent=" " * 17, break_on_hyphens=False) or [row]
+        text.append("\n".join(rows) + "\n", "bold reverse" if here else "")
     return text
 
 

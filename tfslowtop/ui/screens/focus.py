@@ -128,14 +128,15 @@ class FocusScreen(LiveScreen):
         sign = SIGNS.get(direction, "")
         self._verdict.set_class(direction == "rising", "-rising")
         self._verdict.set_class(direction == "falling", "-falling")
-        words = f"{sign} {panel.words}".strip() or "measuring …"
+        known = math.isfinite(panel.now)
+        words = (f"{sign} {panel.words}".strip() if known else "") or "measuring …"
         effect = view.marks[-1].effect if view.marks and self.quantity == "latency" else None
         if effect is not None:
             words += f"   before: {describe_slope(effect.before)}"
         return Text(self.spell(words), "bold", no_wrap=True, overflow="ellipsis")
 
     def _fix_line(self, view: View, entry: Entry) -> Text:
-        text = Text()
+        text = Text(no_wrap=True, overflow="ellipsis")
         for n, fix in enumerate(entry.scenario.fixes if entry.scenario else ()):
             on = fix.id in view.fixes
             text.append(self.spell(f"{n + 1} {'[x]' if on else '[ ]'} {fix.title}"), "bold" if on else "")

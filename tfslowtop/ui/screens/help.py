@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 from textual.app import App, ComposeResult
@@ -16,8 +16,11 @@ from .live import LiveScreen, Page
 #: Which actions belong together. What is not named here comes under the widget or screen that it belongs to.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Fixes": ("fix", "all_off", "compare"),
-    "The run": ("restart", "parameters", "search"),
-    "The view": ("pause", "baseline", "zoom", "open", "big", "code", "output", "machine"),
+    "The run": ("restart", "parameters", "search", "choose"),
+    "The view": (
+        *("pause", "baseline", "zoom", "open", "big", "code"),
+        *("findings", "output", "type", "machine", "internal"),
+    ),
     "Moving": ("move", "focus_next", "turn", "scroll_down", "scroll_up", "scroll_home", "scroll_end"),
     "The app": ("keys", "command_palette", "quit", "suspend_process", "leave", "close"),
 }
@@ -80,9 +83,13 @@ class HelpScreen(LiveScreen):
     AUTO_FOCUS = "#help-page"
     BINDINGS = [Binding("question_mark", "close", "Back", show=False)]
 
-    def __init__(self, bindings: Iterable[ActiveBinding], *, ascii: bool = False) -> None:
+    def __init__(
+        self, bindings: Iterable[ActiveBinding], later: Sequence[Binding] = (), *, ascii: bool = False
+    ) -> None:
+        """`later` are keys that do something only once a scenario runs."""
         super().__init__(ascii=ascii)
         self._told_of = list(bindings)
+        self._later = later
 
     def parts(self) -> ComposeResult:
         with Page(id="help-page"):
@@ -94,9 +101,12 @@ class HelpScreen(LiveScreen):
 
     def _keys(self) -> Text:
         text = Text()
-        for title, lines in groups(self._told_of).items():
+        sections = {title: [keys for keys, _ in lines] for title, lines in groups(self._told_of).items()}
+        if self._later:
+            sections["Once a scenario runs"] = [[binding] for binding in self._later]
+        for title, lines in sections.items():
             text.append(f"{title}\n", "bold underline")
-            for bindings, _ in lines:
+            for bindings in lines:
                 bindings.sort(key=lambda binding: len(binding.key))
                 text.append(self.spell(f"  {self._shown(bindings):<9} "), "bold")
                 text.append(self.spell(words_of(bindings[0])) + "\n")

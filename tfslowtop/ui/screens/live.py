@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from ...analysis.view import View
 from ...catalogue import Entry
-from ..format import plain
+from ..format import headline, plain
 from ..widgets.keys import Keys
 
 #: The smallest terminal that everything fits into.
@@ -84,14 +84,7 @@ class LiveScreen(Screen[None]):
         return plain(text) if self.ascii else text
 
     def headline(self, title: str, words: str = "") -> None:
-        title, words = self.spell(title), self.spell(words)
-        width = self.app.size.width
-        room = max(10, width - len(words) - 4)
-        dots = self.spell("…")
-        text = Text(no_wrap=True, overflow="crop")
-        text.append(title if len(title) <= room else title[: room - len(dots)] + dots, "bold")
-        text.append(" " * max(2, width - text.cell_len - len(words) - 1) + words)
-        self.say(self._headline, text)
+        self.say(self._headline, headline(title, words, self.app.size.width, ascii=self.ascii))
 
     def say(self, widget: Static, text: Text) -> bool:
         """Writes a text, if it is not the one that stands there."""

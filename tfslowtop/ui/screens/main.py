@@ -19,7 +19,7 @@ from ...analysis.verdict import live
 from ...analysis.view import View
 from ...catalogue import Entry
 from ...scenario import Scenario, ScenarioError
-from ..format import plain, plain_text
+from ..format import headline, plain_text
 from ..gpus import gpus_of, shown_gpu, used_of_total
 from ..state import status
 from ..widgets.card import Card
@@ -44,7 +44,7 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (22, "-middle"), (32, "-tall")]
 
-    def __init__(self, entries: Sequence[Entry], *, ascii: bool) -> None:
+    def __init__(self, entries: Sequence[Entry], *, ascii: bool, readonly: bool = False) -> None:
         super().__init__(classes="-ascii" if ascii else None)
         self._ascii = ascii
         self._entries = entries
@@ -55,11 +55,12 @@ class MainScreen(Screen[None]):
         self._extra: dict[str, Panel] = {}
         self.gpu = ""
         """The label of the device that the panel shows."""
-        self.catalogue = Catalogue(entries, ascii=ascii)
+        self.catalogue = Catalogue(entries, ascii=ascii, readonly=readonly)
         self.card = Card(ascii=ascii)
         self.fixes = Fixes(ascii=ascii)
         self._texts: dict[Static, str] = {}
         self._headlined: tuple[object, float] = ("", 0.0)
+        self._head = ("", "")
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="body"):
@@ -95,7 +96,11 @@ class MainScreen(Screen[None]):
         self.query_one("#too-small", Static).update(
             f"tfslowtop needs {needed} characters.\nThis terminal has {width}x{height}."
         )
-        self.call_after_refresh(self.settle_focus)
+        self.call_after_refresh(self._settle)
+
+    def _settle(self) -> None:
+        self.settle_focus()
+        self.headline(*self._head)
 
     def settle_focus(self) -> None:
         """Where the list is hidden, the keys belong to the fixes."""
@@ -118,6 +123,8 @@ class MainScreen(Screen[None]):
 
     def mark_running(self, id: str) -> None:
         self.catalogue.mark_running(id)
+        if self.has_class("-listing"):  # it was open and something else has started this
+            self.close_list()
 
     def clear_panels(self) -> None:
         for panel in self._extra.values():
@@ -129,17 +136,13 @@ class MainScreen(Screen[None]):
             panel.clear()
 
     def headline(self, title: str, words: str) -> None:
+        self._head = (title, words)
         width = self._headline.size.width or 80
         kind, now = (title, words.split(" ")[0], width), time.monotonic()
         if kind == self._headlined[0] and now - self._headlined[1] < _HEADLINE_EVERY:
             return
         self._headlined = (kind, now)
-        text = Text(no_wrap=True, overflow="ellipsis")
-        room = max(10, width - len(words) - 4)
-        dots = plain("…") if self._ascii else "…"
-        text.append(title if len(title) <= room else title[: room - len(dots)] + dots, "bold")
-        text.append(" " * max(2, width - text.cell_len - len(words) - 1) + words)
-        self._say(self._headline, text)
+        self._say(self._headline, headline(title, words, width, ascii=self._ascii))
 
     def show(
         self,
@@ -201,7 +204,8 @@ class MainScreen(Screen[None]):
         return self._extra[name]
 
     def status(self, view: View | None, own_cpu: float) -> None:
-        self._say(self._status, Text(status(view, own_cpu), no_wrap=True, overflow="ellipsis"))
+        width = (self._status.size.width or 80) - 2
+        self._say(self._status, Text(status(view, own_cpu, width), no_wrap=True, overflow="ellipsis"))
 
     def fail(self, failure: Failed | ScenarioError | str | None) -> None:
         """Shows what went wrong in the place of the curves; None takes it away."""
@@ -224,9 +228,12 @@ class MainScreen(Screen[None]):
         if event.run:
             self.close_list()
 
-    def open_list(self) -> None:
+    def open_list(self, *, search: bool = True) -> None:
         self.add_class("-listing")
-        self.catalogue.search()
+        if search:
+            self.catalogue.search()
+        else:
+            self.catalogue.list.focus()
 
     def close_list(self) -> None:
         self.remove_class("-listing")

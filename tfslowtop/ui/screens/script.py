@@ -13,8 +13,9 @@ from textual.widgets import Static
 
 from ...analysis.view import View
 from ...catalogue import Entry
+from ..terminal import lines
 from ..widgets.findings import FindingList
-from ..widgets.streams import StreamTable
+from ..widgets.streams import StreamTable, name_of
 from .main import MainScreen
 
 #: Of what the agent counts in a script, what is worth a curve; the rest is for the diagnosis and the JSON.
@@ -25,13 +26,18 @@ _LISTS_EVERY = 0.9
 
 class ScriptScreen(MainScreen):
     AUTO_FOCUS = "#stream-list"
-    BINDINGS = [Binding("d", "findings", "Findings", tooltip="To what is wrong; enter opens it")]
+    BINDINGS = [
+        Binding("d", "findings", "Findings", tooltip="To what is wrong; enter opens it"),
+        Binding("o", "app.output", "Output", tooltip="What the script writes itself"),
+        Binding("i", "internal", "Internal", show=False, tooltip="Show or hide the libraries' own functions"),
+    ]
 
-    def __init__(self, *, ascii: bool) -> None:
+    def __init__(self, *, ascii: bool, readonly: bool = False) -> None:
         super().__init__((), ascii=ascii)
         self.findings = FindingList(ascii=ascii)
-        self.table = StreamTable(ascii=ascii)
-        self._listed: tuple[tuple[int, Size], float] = ((0, Size()), 0.0)
+        self.findings.display = False
+        self.table = StreamTable(ascii=ascii, readonly=readonly)
+        self._listed: tuple[View | None, Size, float] = (None, Size(), 0.0)
 
     def wants(self, name: str) -> bool:
         return name in WORTH_A_CURVE
@@ -43,9 +49,14 @@ class ScriptScreen(MainScreen):
         yield self.findings
         yield self.table
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "findings" or self.findings.display
+
+    def action_internal(self) -> None:
+        self.table.toggle_internal()
+
     def action_findings(self) -> None:
-        if self.findings.display:
-            self.findings.focus()
+        self.findings.focus()
 
     def settle_focus(self) -> None:
         if self.focused is None:
@@ -60,30 +71,48 @@ class ScriptScreen(MainScreen):
     def introduce(self, entry: Entry) -> None:
         self.clear_panels()
         self.fail(None)
+        self.remove_class("-crashed")
         self.headline(entry.title, "starting …")
 
     def show_rest(self, view: View, entry: Entry, wanted: tuple[str, ...]) -> None:
-        key, now = (view.at, self.size), time.monotonic()
-        if key == self._listed[0] or (key[1] == self._listed[0][1] and now - self._listed[1] < _LISTS_EVERY):
+        before, size, when = self._listed
+        now = time.monotonic()
+        if size == self.size and (view is before or now - when < _LISTS_EVERY):
             return
-        self._listed = (key, now)
+        self._listed = (view, self.size, now)
         self.table.show(view.streams)
         self.findings.show(view.findings)
-        lines = [_about_the_step(view)]
+        crash = _crash(view)
+        self.set_class(bool(crash), "-crashed")
+        said = [*crash, _about_the_step(view)]
         if not any(f.cause.startswith(("retrace", "function")) for f in view.findings):
-            lines += view.retraced[:1]  # too little for a finding, but the panel counts it: why is said here
-        if not view.findings and view.healthy and view.iterations:
-            lines.insert(0, view.healthy)
-        self.card.say("\n".join([*lines, *view.notes[-2:]]))
+            said += view.retraced[:1]  # too little for a finding, but the panel counts it: why is said here
+        if not (view.findings or view.retraced or crash) and view.healthy and view.iterations:
+            said.insert(0, view.healthy)
+        self.card.say("\n".join(line for line in [*said, *view.notes[-2:]] if line))
 
 
 def _about_the_step(view: View) -> str:
     step = next((s for s in view.streams if s.is_step), None)
+    if step is None and view.tensorflow:
+        return "No step found yet: nothing has repeated often enough."
     if step is None:
-        return "No step found yet: nothing has repeated often enough." if view.tensorflow else ""
+        return (
+            ""
+            if view.ended
+            else "Steps are found once TensorFlow is imported; o shows the output, m the CPU."
+        )
     place = f" ({step.file.rsplit('/', 1)[-1]}:{step.line})" if step.file else ""
     why = f": {view.step_why}" if view.step_why else ""
-    return f"The step is {step.name}{place}{why}. S on another line makes that the step."
+    return f"The step is {name_of(step)}{place}{why}. S on another line makes that the step."
+
+
+def _crash(view: View) -> list[str]:
+    """What an exception said last, once it has ended the script."""
+    if view.ended is None or view.ended.code <= 0 or "Traceback (most recent call last)" not in view.output:
+        return []
+    last = next((line for line in reversed(lines(view.output, 20)) if line.strip()), "")
+    return [last, "o shows the traceback."]
 
 
 class LeaveScreen(ModalScreen[str]):
@@ -103,9 +132,9 @@ class LeaveScreen(ModalScreen[str]):
         with Vertical(id="leave"):
             yield Static(
                 f"{self._name_of_script} still runs.\n\n"
-                "  s    stop it (as Ctrl-C does)\n"
-                "  d    let it run on (--reattach comes back)\n"
-                "  esc  stay",
+                "s    stop it, as Ctrl-C does\n"
+                "d    leave it running; tfslowtop --reattach comes back to it\n"
+                "esc  stay here",
                 markup=False,
             )
 

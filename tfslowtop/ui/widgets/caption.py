@@ -9,9 +9,9 @@ from ..format import plain
 
 
 class Caption(Static):
-    def __init__(self, *, ascii: bool = False) -> None:
+    def __init__(self, *, ascii: bool = False, readonly: bool = False) -> None:
         super().__init__(id="caption", markup=False)
-        self._ascii = ascii
+        self._ascii, self._readonly = ascii, readonly
         self._shown = ""
 
     def show(self, words: str) -> None:
@@ -19,5 +19,6 @@ class Caption(Static):
             return
         self._shown = words
         text = Text(plain(words) if self._ascii else words, "bold")
-        text.append("\nany key takes over", "not bold italic")
+        if not self._readonly:
+            text.append("\nany key takes over", "not bold italic")
         self.update(text)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, OptionList
@@ -25,6 +26,22 @@ GROUPS = {
 }
 
 
+class Search(Input):
+    BINDINGS = [
+        Binding("enter,down", "submit", "To the list", key_display="enter"),
+        Binding("escape", "app.leave", "Back"),
+    ]
+
+
+class ScenarioList(OptionList):
+    BINDINGS = [
+        Binding("enter", "select", "Start", key_display="enter", tooltip="Start the one under the cursor")
+    ]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "select" or not self.has_class("-readonly")
+
+
 class Catalogue(Vertical):
     class Chosen(Message):
         """`run` says whether to start it (enter, click) or only to look at it (moving over it)."""
@@ -34,18 +51,20 @@ class Catalogue(Vertical):
             self.entry = entry
             self.run = run
 
-    def __init__(self, entries: Sequence[Entry], *, ascii: bool = False) -> None:
+    def __init__(self, entries: Sequence[Entry], *, ascii: bool = False, readonly: bool = False) -> None:
         super().__init__(id="catalogue")
         self._cut: Literal["crop", "ellipsis"] = "crop" if ascii else "ellipsis"
         self._entries = {entry.id: entry for entry in entries}
         self._on = ""
+        self._readonly = readonly
 
     def compose(self) -> ComposeResult:
-        yield Input(placeholder="/ search", id="search", compact=True)
-        yield OptionList(id="scenarios", markup=False)
+        yield Search(placeholder="/ search", id="search", compact=True)
+        yield ScenarioList(id="scenarios", markup=False, classes="-readonly" if self._readonly else None)
 
     def on_mount(self) -> None:
-        self._fill("")
+        with self.prevent(OptionList.OptionHighlighted):  # nobody has chosen the first one
+            self._fill("")
 
     @property
     def list(self) -> OptionList:

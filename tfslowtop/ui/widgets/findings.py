@@ -23,6 +23,7 @@ _TALL = 32
 
 class FindingList(OptionList):
     BINDINGS = [
+        Binding("enter", "select", "Open", key_display="enter", tooltip="Evidence, code and remedy"),
         Binding("j", "cursor_down", "Down", show=False),
         Binding("k", "cursor_up", "Up", show=False),
     ]
@@ -42,8 +43,10 @@ class FindingList(OptionList):
 
     def show(self, findings: tuple[Finding, ...]) -> None:
         self._findings = findings[:_MOST]
-        self.display = bool(findings)
-        width = self.size.width or 80
+        if self.display != bool(findings):
+            self.display = bool(findings)
+            self.screen.refresh_bindings()
+        width = self.scrollable_content_region.width or 80
         rows = [self._row(n, f, width) for n, f in enumerate(self._findings, 1)]
         texts = [row.plain for row in rows]
         if len(rows) != len(self._rows):

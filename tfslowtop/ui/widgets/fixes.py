@@ -79,6 +79,10 @@ class Fixes(OptionList):
         width = self.scrollable_content_region.width or 80
         return f"\n{begin}{told(mark.effect, width - len(begin)) if mark.effect else waiting}"
 
+    def on_focus(self) -> None:
+        if self.highlighted is None and self._fixes:
+            self.highlighted = 0  # enter has to mean one of them
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if event.option.id is not None:

@@ -148,8 +148,10 @@ class Panel(Vertical, can_focus=True):
         numbers = [instead or quantity(view.now, view.unit)]
         if not instead and view.median == view.median:  # not NaN
             numbers += [f"median {quantity(view.median, view.unit)}", f"p95 {quantity(view.p95, view.unit)}"]
+        known = view.now == view.now  # a verdict without a value would only be noise
         # Digits that change more often than twice a second are not read, only paid for.
         if now - self._said >= 0.45 or not self._shown[:1]:
             self._said = now
-            self.say(tuple(numbers), view.trend.direction if view.trend else "", view.words, note)
+            direction = view.trend.direction if view.trend and known else ""
+            self.say(tuple(numbers) if known else (), direction, view.words if known else "", note)
         self.curve.update(curve_data(view, marks, baseline), now)

@@ -22,19 +22,25 @@ def internal(stream: StreamView) -> bool:
     return not stream.file or "site-packages/" in stream.file or "dist-packages/" in stream.file
 
 
+def name_of(stream: StreamView) -> str:
+    """As a person would call it."""
+    return stream.name.replace("<module>", "top level")
+
+
 class StreamList(OptionList):
     BINDINGS = [
+        Binding("enter", "select", "Detail", key_display="enter"),
         Binding("S", "choose", "Step", tooltip="Make this stream the step"),
-        Binding("i", "internal", "Internal", tooltip="Show or hide the libraries' own functions"),
     ]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("choose", "select") and not self.option_count:
+            return False
+        return action != "choose" or not self.has_class("-readonly")
 
     def action_choose(self) -> None:
         if isinstance(self.parent, StreamTable):
             self.parent.choose()
-
-    def action_internal(self) -> None:
-        if isinstance(self.parent, StreamTable):
-            self.parent.toggle_internal()
 
 
 class StreamTable(Vertical):
@@ -46,11 +52,11 @@ class StreamTable(Vertical):
             self.stream = stream
             self.opened = opened
 
-    def __init__(self, *, ascii: bool = False) -> None:
+    def __init__(self, *, ascii: bool = False, readonly: bool = False) -> None:
         super().__init__(id="streams")
         self._ascii = ascii
         self._head = Static(classes="streams--head", markup=False)
-        self.list = StreamList(id="stream-list", markup=False)
+        self.list = StreamList(id="stream-list", markup=False, classes="-readonly" if readonly else None)
         self._heading = ""
         self._rows: dict[str, str] = {}
         self._all: tuple[StreamView, ...] = ()
@@ -78,7 +84,7 @@ class StreamTable(Vertical):
     def show(self, streams: tuple[StreamView, ...]) -> None:
         self._all = streams
         shown = [s for s in streams if self._internal or s.is_step or not internal(s)][:_MOST]
-        width = self.size.width or 80
+        width = self.list.scrollable_content_region.width or 80
         hidden = len(streams) - len(shown)
         head = self._plain(_heading(width, hidden))
         if head.plain != self._heading:
@@ -99,6 +105,7 @@ class StreamTable(Vertical):
         kept = self.list.get_option_at_index(index).id if index is not None else None
         self.list.clear_options()
         self.list.add_options([Option(text, id=id) for id, text in rows.items()])
+        self.refresh_bindings()
         if rows:
             self.list.highlighted = list(rows).index(kept) if kept in rows else 0
 
@@ -128,8 +135,9 @@ def _row(s: StreamView, width: int) -> Text:
         where = "…" + where[-(place - 1) :]
     sign = SIGNS[s.trend.direction] if s.trend else " "
     share = f"{100 * s.share:.0f} %" if s.share == s.share else ""
-    title = f"{s.name} ({s.kind})"
-    title = title if s.kind not in s.name and len(title) <= name else s.name
+    own = name_of(s)
+    title = f"{own} ({s.kind})"
+    title = title if s.kind not in own and len(title) <= name else own
     title = title if len(title) <= name else title[: name - 1] + "…"
     numbers = f"{s.calls:>8,}{quantity(s.median, 's'):>10}{quantity(s.p95, 's'):>10} {sign} {share:>6}"
     text = Text(f"{'>' if s.is_step else ' '} ", no_wrap=True, overflow="crop")
