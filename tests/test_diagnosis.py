@@ -266,6 +266,7 @@ HOST = {
     "json|dump|json": "callback-heavy",
     "threading|flush|tensorflow.python.summary.writer.writer": "callback-heavy",
     "logging|info|logging": "callback-heavy",
+    "user|write|file": "callback-heavy",
 }
 
 
@@ -281,6 +282,11 @@ def test_what_is_done_beside_tensorflow(busy):
 )
 def test_time_in_tensorflow_is_not_beside_it(busy):
     assert diagnose(facts(count("where", 60, symbol=busy, seconds=6.0, line=33))) == ()
+
+
+def test_who_answers_requests_waits_for_them():
+    wait = count("where", 60, symbol="threading|get|queue", seconds=6.0, line=33)
+    assert diagnose(facts(wait, step_why="the loop that does the work")) == ()
 
 
 def test_a_world_that_an_agent_acts_in_is_its_work():

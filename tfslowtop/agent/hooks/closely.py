@@ -29,6 +29,8 @@ OWN = "user||"
 
 #: Code, offset of the instruction, what it was busy with.
 Place = tuple[CodeType, int, str]
+#: The same with the code by its id, which is quick to look up.
+_Key = tuple[int, int, str]
 
 
 class Close:
@@ -38,9 +40,10 @@ class Close:
         self.over = False
         self._tracker = tracker
         self._from = time.perf_counter_ns() + _LATER
-        self._walls: defaultdict[Place, list[int]] = defaultdict(lambda: [0, 0])
+        self._walls: defaultdict[_Key, list[int]] = defaultdict(lambda: [0, 0])
         """Nanoseconds, and the pieces that they came in."""
         self._pieces: list[int] = []
+        self._codes: dict[int, CodeType] = {}
         self._is_library = tracker.places.is_library
         self._until = self._last = 0
         self._left = _EVENTS
@@ -69,7 +72,10 @@ class Close:
     def walls(self) -> dict[Place, int]:
         """Nanoseconds by place, without what it took to be told: most calls are next to nothing else."""
         told = sorted(self._pieces)[len(self._pieces) // 4] if self._pieces else 0
-        return {place: max(0, wall - told * times) for place, (wall, times) in self._walls.items()}
+        return {
+            (self._codes[code], offset, busy): max(0, wall - told * times)
+            for (code, offset, busy), (wall, times) in self._walls.items()
+        }
 
     def _stand(self, frame: FrameType | None) -> bool:
         """Finds where it is: the innermost frame of the user's, and how many are inside it."""
@@ -82,13 +88,14 @@ class Close:
         if frame is None:
             return False
         self._code, self._offset = frame.f_code, frame.f_lasti
+        self._codes[id(frame.f_code)] = frame.f_code
         return True
 
     def _told(self, frame: FrameType, event: str, arg: Any) -> None:
         now = time.perf_counter_ns()
         try:
             if self._code is not None:
-                piece, wall = now - self._last, self._walls[self._code, self._offset, self._busy]
+                piece, wall = now - self._last, self._walls[id(self._code), self._offset, self._busy]
                 wall[0] += piece
                 wall[1] += 1
                 self._pieces.append(piece)
@@ -117,6 +124,7 @@ class Close:
                 offset = self._offset if self._below or frame.f_back is None else frame.f_back.f_lasti
                 self._callers.append((self._code, offset, self._below, self._busy))
             self._code, self._offset, self._below, self._busy = frame.f_code, 0, 0, OWN
+            self._codes[id(frame.f_code)] = frame.f_code
 
     def _leave(self, back: FrameType | None) -> None:
         if self._below:

@@ -7,12 +7,14 @@ how the time of several of them is to be divided.
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 import threading
-from types import FrameType
+from types import CodeType, FrameType
 
 from ..kit import Kit
-from .closely import OURS, STAND_FOR_OTHERS, Close
+from .closely import OURS, OWN, STAND_FOR_OTHERS, Close
 from .hook import Hook
 
 #: A tick that came late stands for the time since the last one, but not for more than this.
@@ -22,6 +24,11 @@ _TAKEN = 5_000_000
 #: Nanoseconds between two close looks, the first ones and later; the time that one may stand for.
 _EARLY, _PAUSE, _OWED = 300_000_000, 4_000_000_000, 8_000_000_000
 _FIRST = 10
+#: A line that writes by C that it calls directly: no other frame would tell.
+_WRITING = re.compile(
+    r"\b(?:print|write|writelines|writerows?|fsync|flush|dump)\(|\bopen\([^)]*[\"'][wax]b?\+?t?[\"']"
+)
+_WRITES = "user|write|file"
 
 
 class WhereHook(Hook):
@@ -33,6 +40,7 @@ class WhereHook(Hook):
         self._last = 0
         self._close: Close | None = None
         self._looks = self._next = self._owed = 0
+        self._writing: dict[tuple[int, int], bool] = {}
 
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
@@ -50,8 +58,21 @@ class WhereHook(Hook):
             return
         if self._is_drawn(now, wall):
             return
-        busy = "tracing" if self.kit.quiet[0] else _package(frame, user)
-        self.kit.tallies.at("where", f"{busy}|{callee}", user.f_code, user.f_lasti, wall, 0)
+        busy = f"{'tracing' if self.kit.quiet[0] else _package(frame, user)}|{callee}"
+        self._count(busy, user.f_code, user.f_lasti, wall)
+
+    def _count(self, busy: str, code: CodeType, offset: int, wall: int, times: int = 1) -> None:
+        if busy == OWN and self._writes(code, offset):
+            busy = _WRITES
+        self.kit.tallies.at("where", busy, code, offset, wall, 0, times)
+
+    def _writes(self, code: CodeType, offset: int) -> bool:
+        known = self._writing.get((id(code), offset))
+        if known is None:
+            line = next((line for start, end, line in code.co_lines() if start <= offset < end), 0)
+            text = linecache.getline(code.co_filename, line or 0)
+            known = self._writing[id(code), offset] = _WRITING.search(text) is not None
+        return known
 
     def _is_drawn(self, now: int, wall: int) -> bool:
         """Whether the thread was met where it let go of the interpreter: that is left to a close look."""
@@ -70,14 +91,12 @@ class WhereHook(Hook):
         return True
 
     def _divide(self, close: Close) -> None:
-        walls = close.walls()
+        walls = {place: wall for place, wall in close.walls().items() if not place[2].startswith(OURS)}
         seen = sum(walls.values())
         owed, self._owed = self._owed, 0
         for (code, offset, busy), wall in walls.items():
             share = wall / max(seen, 1)
-            self.kit.tallies.at(
-                "where", busy, code, offset, int(share * owed), 0, max(1, round(share * owed / 1e8))
-            )
+            self._count(busy, code, offset, int(share * owed), max(1, round(share * owed / 1e8)))
 
     def remove(self) -> None:
         if self._close is not None:

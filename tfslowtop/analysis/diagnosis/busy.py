@@ -13,8 +13,8 @@ _WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_
 _NOT_PYTHON = ("tensorflow", "keras", "tf_keras", "tracing", "gc", "python", "importlib", *_WAITS)
 #: Modules that write for people or for later, and how the functions of theirs begin that do: the same modules read.
 _KEEPS = (
-    "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas", "sqlite3", "shelve",
-    "tensorboard", "tensorboardX", "wandb", "mlflow", "tensorflow.python.summary", "tensorflow.python.ops.summary",
+    "file", "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas", "sqlite3", "shelve",
+    "tensorboard", "tensorboardX", "wandb", "mlflow", "tensorflow.python.summary", "tensorflow.python.ops.summary", "tensorflow.python.ops.io_ops", "tensorflow.python.ops.gen_io_ops",
 )  # fmt: skip
 _WRITES = (
     "add_", "critical", "debug", "dump", "error", "flush", "imsave", "imwrite", "info", "log", "save", "to_", "warn",

@@ -20,10 +20,13 @@ JOINS = 0.1
 
 
 def waiting(facts: Facts) -> list[Finding]:
-    """The step stands still in the standard library's own waiting: a queue that another thread or process fills."""
+    """The step stands still in the standard library's own waiting: a queue that another thread or process fills.
+
+    Who answers requests waits for them; who trains does not.
+    """
     step, lines = facts.step, seen(facts, lambda b: b.waits)
     place, waited = next(iter(lines.items()), (("", 0), 0.0))
-    if step is None or facts.steps < 5 or waited < WAITING * step.seconds:
+    if step is None or not facts.training or facts.steps < 5 or waited < WAITING * step.seconds:
         return []
     made = finding(
         facts,
