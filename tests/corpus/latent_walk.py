@@ -23,11 +23,11 @@ def decode(z):
 z = tf.zeros([8, LATENT])
 picture = decode(z)
 changes = 0.0
-for step in range(900):
+for step in range(2400):
     z = 0.9 * z + 0.1 * tf.random.normal([8, LATENT])
     new = decode(z)
     changes += float(tf.reduce_mean(tf.abs(new - picture)))
     picture = new
-    if step % 300 == 0:
+    if step % 600 == 0:
         print(step, "mean change %.5f" % (changes / (step + 1)))
 print("norm of the end %.3f" % np.linalg.norm(z.numpy()))

@@ -62,9 +62,11 @@ class WhereHook(Hook):
         self._count(busy, user.f_code, user.f_lasti, wall)
 
     def _count(self, busy: str, code: CodeType, offset: int, wall: int, times: int = 1) -> None:
+        """With the first line of the user's own function behind it; 0 at the top of a file."""
         if busy == OWN and self._writes(code, offset):
             busy = _WRITES
-        self.kit.tallies.at("where", busy, code, offset, wall, 0, times)
+        first = code.co_firstlineno if code.co_name != "<module>" else 0
+        self.kit.tallies.at("where", f"{busy}|{first}", code, offset, wall, 0, times)
 
     def _writes(self, code: CodeType, offset: int) -> bool:
         known = self._writing.get((id(code), offset))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .facts import Count, Facts, library
@@ -21,6 +21,10 @@ _WRITES = (
     "write",
 )  # fmt: skip
 
+#: The share of a function's time that is writing from which on all that it does is for that; and the share that
+#: is TensorFlow's from which on it does something else as well.
+LOGS = 0.2
+
 Place = tuple[str, int]
 
 
@@ -31,6 +35,8 @@ class Busy:
     callee: str
     """What the user's line called, and the module of that."""
     module: str
+    function: int
+    """The first line of the user's function in which that is; 0 at the top of a file."""
 
     @property
     def waits(self) -> bool:
@@ -47,14 +53,38 @@ class Busy:
 
 
 def busy(c: Count) -> Busy:
-    package, callee, module = (*c.symbol.split("|"), "", "")[:3]
-    return Busy(package, callee, module or package)
+    package, callee, module, first = (*c.symbol.split("|"), "", "", "")[:4]
+    return Busy(package, callee, module or package, int(first or 0))
+
+
+def looks(facts: Facts) -> Iterator[tuple[Count, Busy]]:
+    """At lines of the program's own, of what goes on in the second half of the steps."""
+    found = (c for c in facts.counted("where") if c.file and c.late > 0.1 and not library(c.file))
+    return ((c, busy(c)) for c in found)
 
 
 def seen(facts: Facts, where: Callable[[Busy], bool]) -> dict[Place, float]:
-    """Seconds by line of the program's own, the dearest first, of what goes on in the second half of the steps."""
+    """Seconds by line, the dearest first."""
     lines: dict[Place, float] = {}
-    for c in facts.counted("where"):
-        if c.file and c.late > 0.2 and not library(c.file) and where(busy(c)):
+    for c, b in looks(facts):
+        if where(b):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds
     return dict(sorted(lines.items(), key=lambda line: -line[1]))
+
+
+def loggers(facts: Facts) -> dict[Place, float]:
+    """Functions of the program's that write, and what they take with all that they compute for it."""
+    every: dict[Place, float] = {}
+    writes: dict[Place, float] = {}
+    runs: dict[Place, float] = {}
+    for c, b in looks(facts):
+        place = (c.file, b.function)
+        every[place] = every.get(place, 0.0) + c.seconds
+        kind = writes if b.writes else runs if not b.python else None
+        if kind is not None:
+            kind[place] = kind.get(place, 0.0) + c.seconds
+    return {
+        place: seconds
+        for place, seconds in every.items()
+        if place[1] and writes.get(place, 0.0) >= LOGS * seconds and runs.get(place, 0.0) < LOGS * seconds
+    }

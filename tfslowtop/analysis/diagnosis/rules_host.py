@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .busy import seen
+from .busy import loggers, looks, seen
 from .facts import Call, Facts
 from .finding import Finding
 from .make import finding, ms
@@ -82,17 +82,18 @@ def preparing(facts: Facts) -> list[Finding]:
 
 def writing(facts: Facts) -> list[Finding]:
     """Logs, summaries, pictures and files that are written by hand in the loop."""
-    step, lines = facts.step, seen(facts, lambda b: b.writes)
-    taken = sum(lines.values())
+    step, lines, wholes = facts.step, seen(facts, lambda b: b.writes), loggers(facts)
+    besides = sum(c.seconds for c, b in looks(facts) if b.writes and (c.file, b.function) not in wholes)
+    taken = besides + sum(wholes.values())
     if step is None or not lines or facts.steps < 10 or taken < WRITING * step.seconds:
         return []
     place, most = next(iter(lines.items()))
-    lasts = f"{ms(most / step.calls)} of it at this line" if len(lines) > 1 else "all of it at this line"
     made = finding(
         facts,
         "callback-heavy",
         place,
-        f"Writing logs and files takes {ms(taken / step.calls)} of the {ms(step.seconds / step.calls)} of a step, {lasts}.",
+        f"Logs and files that are written in the loop, and what is computed for them, take {ms(taken / step.calls)} of "
+        f"the {ms(step.seconds / step.calls)} of a step; this line alone takes {ms(most / step.calls)}.",
         min(taken, step.seconds),
         symbol="writing",
         least=WRITING,

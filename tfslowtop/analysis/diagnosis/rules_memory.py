@@ -15,6 +15,8 @@ EXPLAINS = 0.2
 LEAST_KEPT = 30
 #: Bytes that a kernel is at least; 36 kB were measured on TensorFlow 2.21 (scenarios/seeded_random.py).
 KERNEL = 20_000
+#: They come so slowly that a program which soon ends does not care: a share of all its memory.
+SLOW_LEAK = 0.1
 #: The collector takes one to three percent of an ordinary program.
 PAUSES = 0.10
 LEAST_PAUSES = 5
@@ -87,6 +89,8 @@ def _draw(facts: Facts, per: float) -> Count | None:
 
 
 def _kernels(facts: Facts, draw: Count, per: float) -> list[Finding]:
+    if per * facts.steps < SLOW_LEAK * facts.gauges["rss"].last:
+        return []
     made = finding(
         facts,
         "kernel-leak",
