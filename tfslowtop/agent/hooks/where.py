@@ -14,16 +14,17 @@ import threading
 from types import CodeType, FrameType
 
 from ..kit import Kit
-from .closely import OURS, OWN, STAND_FOR_OTHERS, Close
+from .closely import OURS, OWN, STAND_FOR_OTHERS, Close, Place
 from .hook import Hook
 
 #: A tick that came late stands for the time since the last one, but not for more than this.
 _MOST = 1_000_000_000
 #: Nanoseconds after which Python takes the interpreter from a thread that does not let go of it.
 _TAKEN = 5_000_000
-#: Nanoseconds between two close looks, the first ones and later; the time that one may stand for.
-_EARLY, _PAUSE, _OWED = 300_000_000, 4_000_000_000, 8_000_000_000
+#: Nanoseconds between two close looks, the first ones and later; places that are kept of one.
+_EARLY, _PAUSE = 300_000_000, 4_000_000_000
 _FIRST = 10
+_DEAREST = 24
 #: A line that writes by C that it calls directly: no other frame would tell.
 _WRITING = re.compile(
     r"\b(?:print|write|writelines|writerows?|fsync|flush|dump)\(|\bopen\([^)]*[\"'][wax]b?\+?t?[\"']"
@@ -39,7 +40,9 @@ class WhereHook(Hook):
         self._main = threading.main_thread().ident
         self._last = 0
         self._close: Close | None = None
-        self._looks = self._next = self._owed = 0
+        self._looks = self._next = 0
+        self._shares: dict[Place, float] = {}
+        """Of the time in which calls follow each other closely, by place, as of the last close look."""
         self._writing: dict[tuple[int, int], bool] = {}
 
     def tick(self, now: int) -> None:
@@ -61,12 +64,12 @@ class WhereHook(Hook):
         busy = f"{'tracing' if self.kit.quiet[0] else _package(frame, user)}|{callee}"
         self._count(busy, user.f_code, user.f_lasti, wall)
 
-    def _count(self, busy: str, code: CodeType, offset: int, wall: int, times: int = 1) -> None:
+    def _count(self, busy: str, code: CodeType, offset: int, wall: int) -> None:
         """With the first line of the user's own function behind it; 0 at the top of a file."""
         if busy == OWN and self._writes(code, offset):
             busy = _WRITES
         first = code.co_firstlineno if code.co_name != "<module>" else 0
-        self.kit.tallies.at("where", f"{busy}|{first}", code, offset, wall, 0, times)
+        self.kit.tallies.at("where", f"{busy}|{first}", code, offset, wall, 0)
 
     def _writes(self, code: CodeType, offset: int) -> bool:
         known = self._writing.get((id(code), offset))
@@ -77,28 +80,33 @@ class WhereHook(Hook):
         return known
 
     def _is_drawn(self, now: int, wall: int) -> bool:
-        """Whether the thread was met where it let go of the interpreter: that is left to a close look."""
+        """Whether the thread was met where it let go of the interpreter: then close looks say where it is."""
         tracker, close = self.kit.tracker, self._close
         if close is not None and close.over:
-            self._divide(close)
+            self._learn(close)
             self._close = close = None
-        if now - tracker.seen > _TAKEN or self.kit.quiet[0] or self._owed > _OWED:
+        if now - tracker.seen > _TAKEN or self.kit.quiet[0]:
             return False
         if close is None and now >= self._next and tracker.errand is None:
             self._looks += 1
             self._next = now + (_EARLY if self._looks < _FIRST else _PAUSE)
             self._close = Close(tracker)
             tracker.errand = self._close.begin
-        self._owed += wall
-        return True
+        for (code, offset, busy), share in self._shares.items():
+            self._count(busy, code, offset, int(share * wall))
+        return bool(self._shares)
 
-    def _divide(self, close: Close) -> None:
+    def _learn(self, close: Close) -> None:
+        """A look sees a part of a step, so that the ones before count for half; few places have most of it."""
         walls = {place: wall for place, wall in close.walls().items() if not place[2].startswith(OURS)}
-        seen = sum(walls.values())
-        owed, self._owed = self._owed, 0
-        for (code, offset, busy), wall in walls.items():
-            share = wall / max(seen, 1)
-            self._count(busy, code, offset, int(share * owed), max(1, round(share * owed / 1e8)))
+        seen, before = sum(walls.values()), self._shares
+        if not seen:
+            return
+        new = {place: wall / seen for place, wall in walls.items()}
+        if before:
+            new = {place: (new.get(place, 0.0) + before.get(place, 0.0)) / 2 for place in {**new, **before}}
+        dearest = sorted(new, key=lambda place: -new[place])[:_DEAREST]
+        self._shares = {place: new[place] for place in dearest}
 
     def remove(self) -> None:
         if self._close is not None:
