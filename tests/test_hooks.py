@@ -52,6 +52,7 @@ down(2)
 """
 
 ACTIVITY = """
+import gc
 import numpy as np
 import tensorflow as tf
 
@@ -103,6 +104,16 @@ with tf.Graph().as_default():
         for i in range(3):
             sess.run(total, feed_dict={fed: np.zeros(2_000_000)})  # fed
             sess.run(total, feed_dict={fed: np.zeros(2, "float32")})
+
+@tf.function(input_signature=[tf.TensorSpec([None])], jit_compile=True)
+def compiled(x):
+    return tf.reduce_sum(x)
+
+rows = np.zeros([6, 4], "float32")
+for i in range(6):
+    compiled(tf.ones([2 + i % 3]))  # shape
+    net(rows[i : i + 1])  # row
+gc.collect()  # collect
 """
 
 FAILING = """
@@ -256,6 +267,9 @@ def line_of(marker: str) -> int:
         ("host-copy", "fed", 3),
         ("dataset", "dataset", 1),
         ("session", "session", 4),
+        ("xla-shape", "shape", 3),
+        ("one-row", "row", 5),
+        ("gc-pause", "collect", 1),
     ],
 )
 def test_what_a_line_does_is_counted_for_that_line(seen, what, marker, count):

@@ -97,7 +97,7 @@ class WhereHook(Hook):
         return bool(self._shares)
 
     def _learn(self, close: Close) -> None:
-        """A look sees a part of a step, so that the ones before count for half; few places have most of it."""
+        """A look sees a part of a step: the ones before count for half. Few places have most of the time."""
         walls = {place: wall for place, wall in close.walls().items() if not place[2].startswith(OURS)}
         seen, before = sum(walls.values()), self._shares
         if not seen:
