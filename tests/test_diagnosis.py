@@ -386,6 +386,20 @@ def test_a_rise_that_nothing_else_explains():
     assert (found[0].cause, found[0].line) == ("growing-input", 23)
 
 
+def test_cpu_time_is_a_witness_where_wall_time_is_disturbed():
+    unclear = Trend("unclear", 1e-6, -1e-6, 2e-6, 0.02, 100, "")
+    scan = count("where", 50, symbol="user|||20", line=23, seconds=5.0, growth=2.0)
+    run = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=4.0, growth=0.5)
+    paces = (0.004, 0.006, 0.009, 0.008, 0.011, 0.013)
+    given = {"steps": 1000, "trend": unclear, "step_why": "the loop that does the work"}
+    found = first(scan, run, cpu_paces=paces, **given)
+    assert (found.cause, found.line) == ("growing-input", 23)
+    assert "takes 4 ms at first and 13 ms after 1,000 steps" in found.sentence
+    assert diagnose(facts(scan, run, cpu_paces=(0.001,) * 6, **given)) == ()
+    larger = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=4.0, growth=3.0)
+    assert diagnose(facts(scan, larger, cpu_paces=paces, **given)) == ()
+
+
 def test_nothing_wrong_is_said_plainly():
     calm = facts(
         count("where", 80, symbol="tensorflow|_call", seconds=9.6),

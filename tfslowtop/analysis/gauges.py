@@ -97,6 +97,19 @@ class Gauges:
         third = len(values) // 3
         return float(values[-third:].min() - values[:third].max()) if third >= _FEW else 0.0
 
+    def paces(self, name: str, parts: int) -> tuple[float, ...]:
+        """What a count gains per iteration, in so many equal parts of the iterations after a warm-up; nothing
+        where there are too few readings."""
+        if name not in self._all:
+            return ()
+        index, values = self._all[name].points.last(_POINTS)
+        known = np.isfinite(values)
+        index, values = index[known], values[known]
+        if len(index) < _FEW * parts or index[-1] - index[0] < _FEW * parts:
+            return ()
+        edges = np.linspace(index[0] + (index[-1] - index[0]) / 20, index[-1], parts + 1)
+        return tuple((np.diff(np.interp(edges, index, values)) / np.diff(edges)).tolist())
+
     def panels(self, window: Window) -> list[PanelView]:
         return [_panel(name, gauge, window) for name, gauge in self._all.items()]
 

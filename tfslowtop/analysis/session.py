@@ -27,12 +27,11 @@ from .shares import Shares
 from .step import Step
 from .streams import Streams
 from .traces import Traces
-from .view import Gpu, View
+from .view import MAX_OUTPUT, Gpu, View
 
 _SECOND = 1_000_000_000
 #: Trends and effects are recomputed this often; curves at every view.
 _THINK_EVERY = _SECOND
-MAX_OUTPUT = 200_000
 
 
 def drawn(name: str) -> bool:

@@ -13,6 +13,8 @@ from .spread import Spread
 from .streams import StreamView
 from .trend import Trend
 
+#: Characters of the target's own output that are kept.
+MAX_OUTPUT = 200_000
 #: What a curve shows: from and to, in ns, and in how many columns.
 Window = tuple[int, int, int]
 

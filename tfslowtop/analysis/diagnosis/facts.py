@@ -19,6 +19,8 @@ from .spells import Spell, with_steps
 if TYPE_CHECKING:
     from ..session import Session
 
+#: Parts of the steps in which CPU time is looked at.
+PARTS = 6
 #: The parts of a path that mark a library.
 _LIBRARIES = ("/site-packages/", "/dist-packages/")
 
@@ -133,6 +135,8 @@ class Facts:
     ended: bool = False
     tensorflow: str = ""
     """Its version; empty where it was never imported."""
+    cpu_paces: tuple[float, ...] = ()
+    """CPU seconds of the process per step, in equal parts of the steps."""
 
     def of(self, *kinds: str) -> list[Call]:
         """Streams of these kinds, the dearest first."""
@@ -200,6 +204,7 @@ def gather(session: Session, now: int) -> Facts:
         clock=session.clock,
         ended=session.ended is not None,
         tensorflow=session.about.tensorflow,
+        cpu_paces=session.gauges.paces("cpu seconds", PARTS),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from .busy import loggers, looks, seen
 from .facts import Call, Facts
 from .finding import Finding
@@ -15,6 +17,9 @@ PREPARING = 0.5
 WRITING = 0.2
 #: Calls of functions per step from which on the program does more than train: it acts and looks at what comes of it.
 ACTS = 1.5
+#: Steps from which on CPU time is a witness by itself, and how far it has to climb.
+MANY = 300
+CLIMB = 1.5
 #: Pieces that are joined to one that grows take a part of what its use takes.
 JOINS = 0.1
 
@@ -106,23 +111,43 @@ def writing(facts: Facts) -> list[Finding]:
 def growing_input(facts: Facts) -> list[Finding]:
     """The step gets slower, in CPU time too, and nothing else that is counted grows."""
     step = facts.step
-    if step is None or step.trend is None or step.trend.direction != "rising" or facts.steps < 30:
+    if step is None or step.trend is None or facts.steps < 30:
         return []
     level, change = step.trend.level, step.trend.slope * step.calls
     first, now = max(0.05 * level, level - change / 2), level + change / 2
+    excess = step.excess
+    if step.trend.direction != "rising":
+        if step.trend.direction != "unclear" or not _climbs(facts):
+            return []
+        # The machine disturbs the wall time too much; what the process computes is known.
+        paces = facts.cpu_paces
+        first, now = paces[0], paces[-1]
+        excess = min(step.seconds, sum(max(0.0, p - first) for p in paces) / len(paces) * step.calls)
     made = finding(
         facts,
         "growing-input",
         _growing_line(facts, step),
-        f"A step takes {ms(first)} at first and {ms(now)} after {step.calls:,} steps; most of the time is "
-        "spent at this line, on data that grow at each step.",
-        step.excess,
+        f"A step takes {ms(first)} at first and {ms(now)} after {step.calls:,} steps; it is this line that takes more "
+        "and more, on data that grow at each step.",
+        excess,
         symbol=step.name,
         confidence="medium",
         least=0.15,
         percent_per_100=step.trend.percent,
     )
     return [made] if made else []
+
+
+def _climbs(facts: Facts) -> bool:
+    """Whether CPU time per step rises again and again, by what Python of the program's own takes: with larger
+    pictures from some step on, TensorFlow computes more, and nothing grows by itself."""
+    paces = facts.cpu_paces
+    if not paces or facts.steps < MANY or paces[0] <= 0 or paces[-1] < CLIMB * paces[0]:
+        return False
+    rises = sum(after > before for before, after in itertools.pairwise(paces))
+    growth = [(c.growth, b.python) for c, b in looks(facts) if c.growth > 0]
+    own = sum(g for g, python in growth if python)
+    return rises >= len(paces) - 2 and own >= 0.5 * sum(g for g, _ in growth)
 
 
 def _growing_line(facts: Facts, step: Call) -> tuple[str, int]:
