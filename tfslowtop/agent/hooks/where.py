@@ -22,8 +22,8 @@ _MOST = 1_000_000_000
 #: Nanoseconds after which Python takes the interpreter from a thread that does not let go of it.
 _TAKEN = 5_000_000
 #: Nanoseconds between two close looks, the first ones and later; places that are kept of one.
-_EARLY, _PAUSE = 300_000_000, 4_000_000_000
-_FIRST = 10
+_EARLY, _PAUSE = 500_000_000, 4_000_000_000
+_FIRST = 6
 _DEAREST = 24
 #: A line that writes by C that it calls directly: no other frame would tell.
 _WRITING = re.compile(
