@@ -6,17 +6,16 @@ import dataclasses
 
 import pytest
 
+from tests.ui_source import Script
+from tfslowtop.agent.events import SetFixes
 from tfslowtop.analysis.effect import Ratio, sentence
-from tfslowtop.ui.widgets.fixes import told
+from tfslowtop.analysis.session import Session
+from tfslowtop.ui.widgets.fixes import cured_leak, told
 
 
 @pytest.fixture(scope="module")
 def effect():
     """A real one: of the scripted run."""
-    from tests.ui_source import Script
-    from tfslowtop.agent.events import SetFixes
-    from tfslowtop.analysis.session import Session
-
     script, session = Script(), Session()
     session.feed(script.events(0))
     script.send(SetFixes(("keep_list",)))
@@ -41,3 +40,21 @@ def test_no_difference_needs_no_figures(effect):
     same = dataclasses.replace(effect, wall=Ratio(1.01, 0.97, 1.04), cpu=None)
     assert told(same, 60).startswith("no difference shown")
     assert "(" not in told(same, 30)
+
+
+def test_what_is_for_memory_is_told_by_memory(effect):
+    script, session = Script(), Session()
+    session.feed(script.events(0))
+    session.view(script.now, 10, 1.0)  # it thinks when it is looked at
+    script.send(SetFixes(("keep_list",)))
+    script.play(20)
+    session.feed(script.events(0))
+    before, after = (segment.memory for segment in session.view(script.now, 10, 1.0).segments)
+    memory = cured_leak(before, after)
+    assert memory == "+50.0 KB/it leak → flat"
+    assert cured_leak(after, before) == cured_leak(None, after) == cured_leak(before, before) == ""
+    same = dataclasses.replace(effect, wall=Ratio(1.01, 0.97, 1.04), cpu=None)
+    assert told(same, 80, memory) == f"memory {memory}; latency: no difference shown"
+    assert told(same, 40, memory) == f"memory {memory}"
+    assert told(effect, 200, memory) == f"{sentence(effect)}; memory {memory}"
+    assert told(effect, 40, memory) == told(effect, 40)

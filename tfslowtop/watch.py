@@ -6,17 +6,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from .agent.events import Block, Ended, Event, Failed, Gauge, Output, Phase, Samples, Step, Toggled, Trace
 from .analysis.session import Session
 from .analysis.view import Gpu, View
+from .lens import Lens as Lens
 from .sensors.sampler import Sampler
 from .sensors.visible import told_by, told_to
 from .sources.source import Source
 
-#: Seconds between two views: a curve's usual column. What somebody waits for comes at once.
-REFRESH = 0.5
+#: What is shown at once: somebody waits for it.
 _AWAITED = (Toggled, Block, Phase, Step, Failed, Ended)
 
 #: Seconds between two looks at what has come. To be woken by each of twenty batches a second disturbs the
@@ -25,15 +24,6 @@ LOOK = 0.25
 
 #: Seconds after a command in which its answer is waited for.
 ANSWER = 1.0
-
-
-@dataclass(slots=True)
-class Lens:
-    """How much of the run the screen wants to see. The screen writes it, the pump reads it."""
-
-    columns: int = 60
-    column_seconds: float = 0.5
-    refresh: float = REFRESH
 
 
 def joined(batch: Iterable[Event]) -> list[Event]:

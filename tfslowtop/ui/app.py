@@ -9,18 +9,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.binding import Binding
+from textual.widgets import Input
 
 from ..agent.events import Compare, SetFixes
 from ..analysis.view import View
 from ..catalogue import Entry, load
-from ..export.scenarios import BLOCK_SECONDS
-from ..sources.child import ChildSource
-from ..sources.inprocess import InProcessSource
+from ..lens import REFRESH, Lens
 from ..sources.source import Source, SourceError
-from ..watch import REFRESH, Lens, Run
 from .demo import scenes
 from .messages import Broken, Updated
 from .screens.live import LiveScreen
@@ -30,6 +29,9 @@ from .stopped import mind_being_stopped
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
 from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
+
+if TYPE_CHECKING:
+    from ..watch import Run
 
 #: Seconds after which every text on the screen may change again.
 _SETTLED = 2.1
@@ -126,7 +128,7 @@ class TfslowtopApp(Windows):
         if self._options.demo is not None:
             self.begin_tour(scenes(entries, self._options.demo))
         elif self._options.start is not None:
-            self.start(self._options.start)
+            self.call_after_refresh(self.start, self._options.start)  # the first picture does not wait
         else:
             self._main.open_list(search=False)  # where it is hidden, too: what else would one do first?
         self._cpu = (time.process_time(), time.monotonic())  # the first picture is not what we cost
@@ -135,6 +137,8 @@ class TfslowtopApp(Windows):
 
     def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
         """Ends what runs and starts this."""
+        from ..watch import Run  # a quarter of all imports: the first picture does not wait for it
+
         self.end_run()
         entry = self.reload(entry)
         self._look_at(entry)
@@ -155,6 +159,9 @@ class TfslowtopApp(Windows):
         self.post_message(message)
 
     def _source(self, entry: Entry, fixes: tuple[str, ...]) -> Source:
+        from ..sources.child import ChildSource
+        from ..sources.inprocess import InProcessSource
+
         params = self._params.get(entry.id, {})
         if self._options.in_process:
             return InProcessSource(entry.path, params=params, fixes=fixes)
@@ -280,6 +287,8 @@ class TfslowtopApp(Windows):
             return False
         if action in MAIN_ONLY and self.screen_stack[-1:] != [self._main]:
             return False
+        if action == "search":
+            return not isinstance(self.focused, Input)  # there it is a letter
         if action in ("code", "parameters", "output", "big", "machine"):
             return self.can_open(action)
         if action == "fix":
@@ -320,6 +329,8 @@ class TfslowtopApp(Windows):
         if self._comparing:
             self._want(self._wanted)
             return
+        from ..export.scenarios import BLOCK_SECONDS
+
         scenario = self._entry.scenario
         fixed = tuple(dict.fromkeys((*scenario.base, *scenario.cured_by)))
         self._comparing = True

@@ -184,7 +184,7 @@ class MainScreen(Screen[None]):
         """The card and the fixes."""
         if entry.scenario is not None:
             self.card.measured(_measured(view, entry.scenario))
-        self.fixes.show(view.fixes, wanted, view.marks)
+        self.fixes.show(view.fixes, wanted, view.segments)
 
     def wants(self, name: str) -> bool:
         """Whether a gauge of the target's own has a panel: a scenario's have."""
@@ -242,15 +242,14 @@ class MainScreen(Screen[None]):
 
 
 def _measured(view: View, scenario: Scenario) -> str:
-    """The verdict by now; while an A/B runs, how far it is."""
+    """The verdict by now, and what the A/B says."""
     words = live(view, scenario.base, scenario.cured_by).words
     comparison = view.comparison
     if comparison is None or not (comparison.running or comparison.effect):
         return words
     # The slopes are in the verdict.
     effect = sentence(comparison.effect).partition(", slope")[0] if comparison.effect else "…"
-    progress = f"A/B, {comparison.blocks} pairs of blocks: {effect}"
-    return f"{progress}; {words}" if comparison.effect else progress
+    return f"A/B: {effect}; {words}" if comparison.effect else f"A/B: {effect}"
 
 
 def _trouble(failure: Failed | ScenarioError | str) -> Text:

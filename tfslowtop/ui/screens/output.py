@@ -13,8 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
 
-from ...analysis.session import MAX_OUTPUT
-from ...analysis.view import View
+from ...analysis.view import MAX_OUTPUT, View
 from ...catalogue import Entry
 from ..format import plain
 from ..terminal import lines

@@ -10,13 +10,22 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ...analysis.effect import Effect, sentence
-from ...analysis.view import Mark
+from ...analysis.trend import Trend, describe_leak
+from ...analysis.view import Mark, Segment
 from ...scenario import Fix
 from ..format import plain_text
 
 
-def told(effect: Effect, width: int) -> str:
-    """What a toggle did, in as many words as there is room for. The factor and where it led to come first."""
+def told(effect: Effect, width: int, memory: str = "") -> str:
+    """What a toggle did, in as many words as there is room for. The factor and where it led to come first.
+
+    `memory` is what it did to that. Where latency stayed what it was, that is what the fix is for.
+    """
+    if memory and effect.verdict == "no difference shown":
+        both = f"memory {memory}; latency: no difference shown"
+        return both if len(both) <= width else f"memory {memory}"
+    if memory and len(both := f"{sentence(effect)}; memory {memory}") <= width:
+        return both
     full = sentence(effect)
     brief = full.replace("95 % CI ", "").replace(", slope ", ", ")
     briefer = re.sub(r" \([^)]*\)", "", brief)
@@ -24,6 +33,13 @@ def told(effect: Effect, width: int) -> str:
     # Of the slopes the second: that is how it is now.
     last = re.sub(r", [^,]* → ", " → ", briefest)
     return next((text for text in (full, brief, briefer, briefest) if len(text) <= width), last)
+
+
+def cured_leak(before: Trend | None, after: Trend | None) -> str:
+    """`+0.26 MB/it leak → flat`, or nothing where there was no leak or still is one."""
+    if before is None or after is None or before.direction != "rising" or after.direction == "rising":
+        return ""
+    return f"{describe_leak(before)} → {describe_leak(after)}"
 
 
 class Fixes(OptionList):
@@ -48,14 +64,18 @@ class Fixes(OptionList):
         self.display = bool(fixes)
         self.show((), (), ())
 
-    def show(self, active: tuple[str, ...], wanted: tuple[str, ...], marks: tuple[Mark, ...]) -> None:
+    def show(self, active: tuple[str, ...], wanted: tuple[str, ...], segments: tuple[Segment, ...]) -> None:
         """`active` is what the target has confirmed, `wanted` what was asked for."""
-        last = {id: mark for mark in marks for id in mark.changed}
+        last = {id: n for n, segment in enumerate(segments) for id in segment.mark.changed}
+        newest = max(last.values(), default=0)
         lines = []
         for n, fix in enumerate(self._fixes):
-            line, mark = self._line(n, fix, active, wanted), last.get(fix.id)
-            if mark is not None:
-                line.append(self._effect(fix, mark, newest=mark is marks[-1]), "italic")
+            line, place = self._line(n, fix, active, wanted), last.get(fix.id)
+            if place is not None:
+                before = segments[place - 1].memory if place else None
+                memory = cured_leak(before, segments[place].memory)
+                effect = self._effect(fix, segments[place].mark, memory, newest=place == newest)
+                line.append(effect, "italic")
             lines.append(line)
         for n, line in enumerate(lines):
             if n >= len(self._texts) or line.plain != self._texts[n]:
@@ -71,13 +91,13 @@ class Fixes(OptionList):
         )
         return text.append(fix.title, "bold" if on else "")
 
-    def _effect(self, fix: Fix, mark: Mark, *, newest: bool) -> str:
+    def _effect(self, fix: Fix, mark: Mark, memory: str, *, newest: bool) -> str:
         word = "on" if fix.id in mark.fixes else "off"
         with_others = " with others" if len(mark.changed) > 1 else ""
         begin = f"      {word}{with_others}: "
         waiting = "measuring …" if newest else "not measured: the next toggle came too soon"
         width = self.scrollable_content_region.width or 80
-        return f"\n{begin}{told(mark.effect, width - len(begin)) if mark.effect else waiting}"
+        return f"\n{begin}{told(mark.effect, width - len(begin), memory) if mark.effect else waiting}"
 
     def on_focus(self) -> None:
         if self.highlighted is None and self._fixes:
