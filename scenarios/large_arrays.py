@@ -9,7 +9,7 @@ import numpy as np
 from tfslowtop.scenario import Fix, Fixes, Param, Params, Scenario
 
 SCENARIO = Scenario(
-    title="A large array allocated in every iteration",
+    title="A large array made in every iteration",
     kind="myth",
     claim="Allocating a large array in each iteration fragments the heap, so iterations get slower.",
     source="000, section 1 and example 1",

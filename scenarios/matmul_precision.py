@@ -8,7 +8,7 @@ import tensorflow as tf
 from tfslowtop.scenario import Fix, Fixes, Param, Params, Scenario
 
 SCENARIO = Scenario(
-    title="Matrix product: tf.function against NumPy",
+    title="Matrix product: tf.function or NumPy",
     kind="constant penalty",
     claim="For a large matrix product tf.function pays off and beats NumPy.",
     source="004, example 2",

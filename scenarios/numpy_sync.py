@@ -7,7 +7,7 @@ import tensorflow as tf
 from tfslowtop.scenario import Fix, Fixes, Param, Params, Scenario
 
 SCENARIO = Scenario(
-    title="The loss read with .numpy() at every step",
+    title="The loss read with .numpy() at each step",
     kind="myth",
     claim="Calling .numpy() at each step forces a wait and slows the loop.",
     source="000, example 2",
