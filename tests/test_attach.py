@@ -138,11 +138,11 @@ def test_the_screen_shows_the_streams_and_leaving_asks(tmp_path):
         terminal.wait_for(r"train_step .*train\.py:8", 90)
         terminal.wait_for(r"lr is a Python value with \d+ different values", 30)
         terminal.press("o")
-        terminal.wait_for(r"[Oo]utput", 10)
+        terminal.wait_for("Output of train.py", 30)
         terminal.press("\x1b")
-        terminal.wait_for("where", 10)
+        terminal.wait_for(lambda text: "Output of" not in text and "where" in text, 30)
         terminal.press("q")
-        terminal.wait_for("still runs", 10)
+        terminal.wait_for("still runs", 30)
         terminal.press("s")
         assert terminal.finish(30) != 0  # interrupted, as by Ctrl-C
     finally:

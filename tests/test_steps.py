@@ -330,7 +330,7 @@ def seen() -> dict[str, dict]:
         "CUDA_VISIBLE_DEVICES": "-1",
     }
     command = [sys.executable, str(Path(__file__).with_name("drive.py")), *map(str, LOOPS)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=900)
     lines = [line[7:] for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     assert len(lines) == len(LOOPS), done.stderr[-3000:]
     return {result["script"]: result for result in map(json.loads, lines)}
