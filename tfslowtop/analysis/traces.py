@@ -46,5 +46,9 @@ class Traces:
             median=math.nan,
             p95=math.nan,
             trend=None,
-            words=f"{self.newest[-1].function}: {self.newest[-1].number} traces" if self.newest else "none",
+            words=_counted(self.newest[-1]) if self.newest else "none",
         )
+
+
+def _counted(trace: Trace) -> str:
+    return f"{trace.function}: {trace.number} trace{'' if trace.number == 1 else 's'}"

@@ -157,7 +157,9 @@ class ScriptSource:
         if self._headless:
             return f"{self.name} runs on as process {pid}."
         where = f" Its output goes on in {self._output_file}." if self._output_file else ""
-        return f"{self.name} runs on as process {pid}.{where} Take it up again with: tfslowtop --reattach"
+        return (
+            f"{self.name} runs on as process {pid}.{where} Take it up again with: tfslowtop --reattach {pid}"
+        )
 
     def close(self) -> None:
         """Leaves nothing of ours behind. A script that was asked to stop is gone; else it runs on."""

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +18,11 @@ from ..lens import REFRESH, Lens
 from ..sources.source import Source, SourceError
 from .demo import scenes
 from .messages import Broken, Updated
+from .options import Options as Options
 from .screens.live import LiveScreen
 from .screens.main import MainScreen
 from .state import state
-from .stopped import mind_being_stopped
+from .stopped import mind_being_stopped, terminal_is_there
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
 from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
@@ -35,23 +32,6 @@ if TYPE_CHECKING:
 
 #: Seconds after which every text on the screen may change again.
 _SETTLED = 2.1
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the command line asked for."""
-
-    entries: Sequence[Entry]
-    start: Entry | None = None
-    in_process: bool = False
-    ascii: bool = False
-    params: dict[str, str] = field(default_factory=dict)
-    readonly: bool = False
-    """A shared screen: keys that change the run are off."""
-    demo: Sequence[str] | None = None
-    """Plays a tour of these scenarios, or of the usual ones if there are none."""
-    source: Callable[[Entry], Source] | None = None
-    """Tests watch a source of their own."""
 
 
 class TfslowtopApp(Windows):
@@ -225,7 +205,7 @@ class TfslowtopApp(Windows):
         return state(view, process=host.state if host else "", last_sample=silent, script=script)
 
     def _every_second(self) -> None:
-        if not self.is_headless and not _terminal_is_there():
+        if not self.is_headless and not terminal_is_there():
             self.exit()  # nobody looks any more, and SIGHUP may be ignored (nohup)
             return
         cpu, now = time.process_time(), time.monotonic()
@@ -367,11 +347,3 @@ class TfslowtopApp(Windows):
         move = getattr(self.focused, f"action_cursor_{direction}", None)
         if move is not None:
             move()
-
-
-def _terminal_is_there() -> bool:
-    try:
-        os.ttyname(sys.__stdin__.fileno() if sys.__stdin__ else 0)
-    except OSError:
-        return False
-    return True

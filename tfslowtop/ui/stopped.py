@@ -1,8 +1,10 @@
-"""What an app does that was stopped by somebody else (SIGSTOP) and goes on."""
+"""What may happen to an app in its terminal: somebody else stops it (SIGSTOP), or the terminal goes."""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from types import FrameType
 from typing import Any
 
@@ -26,3 +28,11 @@ def mind_being_stopped(app: App[Any]) -> None:
             app.call_later(app.refresh)
 
     signal.signal(signal.SIGCONT, go_on)
+
+
+def terminal_is_there() -> bool:
+    try:
+        os.ttyname(sys.__stdin__.fileno() if sys.__stdin__ else 0)
+    except OSError:
+        return False
+    return True
