@@ -22,6 +22,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+from .frames import uncollected
 from .loops import IDLE, Loop, Turn
 from .moves import GENERATOR, Code, Move
 from .places import Places
@@ -194,14 +195,15 @@ class Tracker:
 
     def finish(self) -> None:
         """Ends what is still on its way in the frames of all threads, and takes the marks off."""
-        for frame in list(sys._current_frames().values()):
-            here: FrameType | None = frame
-            while here is not None:
-                mark: Any = here.f_trace
-                if mark.__class__ in (Visit, _Entered):
-                    del mark
-                    here.f_trace = None  # its last reference: the turns are closed on the way
-                here = here.f_back
+        with uncollected():
+            for frame in list(sys._current_frames().values()):
+                here: FrameType | None = frame
+                while here is not None:
+                    mark: Any = here.f_trace
+                    if mark.__class__ in (Visit, _Entered):
+                        del mark
+                        here.f_trace = None  # its last reference: the turns are closed on the way
+                    here = here.f_back
 
     def _step(self, visit: Visit, frame: FrameType, now: int, what: int, giver: int) -> Turn | None:
         code, here, own = visit.code, frame.f_lasti, visit.own

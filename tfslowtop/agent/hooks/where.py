@@ -13,6 +13,7 @@ import sys
 import threading
 from types import CodeType, FrameType
 
+from ..frames import uncollected
 from ..kit import Kit
 from .closely import OURS, OWN, STAND_FOR_OTHERS, Close, Place
 from .hook import Hook
@@ -48,6 +49,10 @@ class WhereHook(Hook):
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
         self._last = now
+        with uncollected():
+            self._look(now, wall)
+
+    def _look(self, now: int, wall: int) -> None:
         frames = sys._current_frames()
         # Our own frame refers to this dict: with ours in it, a cycle would keep the program's frames alive.
         frames.pop(threading.get_ident(), None)
