@@ -168,6 +168,7 @@ def test_a_few_models_have_functions_of_their_own():
     own = traced("function-recreated", 8, 4.0, file="/x/site-packages/keras/a.py")
     assert first(own).cause == "function-recreated"
     assert diagnose(facts(own, count("compile", 4))) == ()
+    assert diagnose(facts(traced("function-recreated", 12, 3.0, file=own.file), count("compile", 6))) == ()
 
 
 def test_a_graph_that_grows_explains_the_memory_and_the_rise():

@@ -13,6 +13,7 @@ LEAST = 6
 #: What is created less often than that, for each round of a loop around the steps, is told when it takes much of
 #: the time: a model per fold or a dataset per epoch is well spent when much is done with it.
 PER_ROUND = 0.02
+MUCH_OF_A_ROUND = 0.4
 
 
 def _again(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[Count]:
@@ -60,7 +61,7 @@ def models(facts: Facts) -> list[Finding]:
         since=worst.since,
         created=worst.count,
         what=worst.what,
-        least=0.4 if rarely else LEAST_SHARE,
+        least=MUCH_OF_A_ROUND if rarely else LEAST_SHARE,
     )
     return [made] if made else []
 

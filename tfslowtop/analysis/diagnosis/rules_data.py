@@ -14,7 +14,10 @@ COPYING = 0.1
 #: Pulls per step that are more than looking at a loss.
 PULLS = 10
 CALLBACKS = 0.2
-FED = "Give the array the placeholder's type once, before the loop: x = x.astype(placeholder.dtype.as_numpy_dtype)."
+FED = (
+    "Make it an array of the placeholder's type once, before the loop: "
+    "x = np.asarray(x, placeholder.dtype.as_numpy_dtype)."
+)
 SAVING = 0.2
 
 
@@ -103,15 +106,15 @@ def host(facts: Facts) -> list[Finding]:
     found = []
     steps = max(1, facts.steps)
     for c in facts.counted("host-copy"):
-        if c.size / steps >= LARGE and c.late > 0.2 and c.file:
-            fed = c.symbol == "feed_dict"
+        fed = c.symbol == "feed_dict"
+        if (c.size / steps >= LARGE or fed) and c.late > 0.2 and c.file:
+            what = size(c.size / steps) if c.size else "Python lists"
             done = "fed in another type than the placeholder's and converted" if fed else "copied"
             made = finding(
                 facts,
                 "host-copy",
                 (c.file, c.line),
-                f"{size(c.size / steps)} are {done} from NumPy to TensorFlow at each step, "
-                f"{ms(c.seconds / steps)}.",
+                f"{what} are {done} for TensorFlow at each step, {ms(c.seconds / steps)}.",
                 max(c.seconds, 0.0),
                 symbol=c.symbol,
                 remedy=FED if fed else "",

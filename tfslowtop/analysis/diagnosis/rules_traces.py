@@ -6,7 +6,8 @@ import re
 
 from .facts import Blamed, Facts, Traced, short
 from .finding import Finding
-from .make import finding, ms
+from .make import LEAST_SHARE, finding, ms
+from .rules_created import MUCH_OF_A_ROUND, PER_STEP
 
 #: Avoidable traces from which on it is a habit. Train and eval, the last smaller batch of each, and one
 #: change of mind make four.
@@ -51,7 +52,7 @@ def _of_a_library(facts: Facts, place: tuple[str, int], group: list[Traced]) -> 
     library do so has one."""
     worst = max(group, key=lambda f: f.seconds)
     again = sum(max(f.instances, f.avoidable) for f in group)
-    models = max((c.count for c in facts.counted("model", "compile") if c.late > 0.2), default=LEAST_TRACES)
+    models = max((c.count for c in facts.counted("model", "compile") if c.late > 0.2), default=facts.steps)
     if models < LEAST_TRACES:
         return None  # each of a few models has functions of its own
     cost = sum(f.seconds * max(f.instances, f.avoidable) / max(1, f.count) for f in group)
@@ -65,6 +66,7 @@ def _of_a_library(facts: Facts, place: tuple[str, int], group: list[Traced]) -> 
         at_most=True,
         symbol=_package(worst),
         since=worst.since,
+        least=LEAST_SHARE if models >= PER_STEP * facts.steps else MUCH_OF_A_ROUND,
         remedy="Create the object that this line calls once, outside the loop, and call that one.",
         traces=sum(f.count for f in group),
         calls=worst.calls,
