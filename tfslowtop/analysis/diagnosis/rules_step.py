@@ -94,15 +94,20 @@ def eager_step(facts: Facts) -> list[Finding]:
 def _round(facts: Facts, step: Call, ops: float) -> Call | None:
     """Where the step is a loop of few ops that goes round and round inside another one, the turn of that one:
     a simulation of some hundred moments. Training with few ops is as it should be."""
-    around = [
+    turn = around(facts, step)
+    if turn is None or facts.training or ops * step.calls / turn.calls < EAGER_OPS:
+        return None
+    return turn
+
+
+def around(facts: Facts, step: Call) -> Call | None:
+    """The loop around the step that has several steps in each of its turns."""
+    loops = [
         c
         for c in facts.of("loop")
         if c.seconds >= 0.9 * step.seconds and LEAST_ROUNDS <= c.calls <= step.calls / LEAST_ROUNDS
     ]
-    turn = max(around, key=lambda c: c.calls, default=None)
-    if turn is None or facts.training or ops * step.calls / turn.calls < EAGER_OPS:
-        return None
-    return turn
+    return max(loops, key=lambda c: c.calls, default=None)
 
 
 def _eager_without_step(facts: Facts) -> list[Finding]:
