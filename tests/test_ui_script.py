@@ -157,3 +157,25 @@ async def test_names_of_wide_characters_fit(monkeypatch):
         await until(pilot, lambda: "it/s" in text(app).splitlines()[0])
         await pilot.press("F")
         await until(pilot, lambda: "it/s" in text(app).splitlines()[0] and "日本語" in text(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_in_ascii_the_columns_of_the_streams_stand_under_their_heads(monkeypatch, size):
+    source = Recorded("cartpole_scores")
+    app = ui_script.app(monkeypatch, source, ascii=True)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: "> top level" in text(app) and "predict-loop" in text(app))
+        rows = text(app).splitlines()
+        head = next(n for n, row in enumerate(rows) if " median " in row and " calls " in row)
+        end = rows[head].index("calls") + len("calls")
+        for row in rows[head + 1 : head + 4]:
+            assert row[end - 1].isdigit() and row[end] == " ", "\n".join(rows)
+
+
+async def test_the_help_of_a_script_speaks_of_a_script(monkeypatch):
+    app = ui_script.app(monkeypatch, Recorded("cartpole_scores"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "predict-loop" in text(app))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "the step: its curve" in text(app))
+        assert "fix" not in text(app) and "scenario" not in text(app), text(app)

@@ -69,9 +69,9 @@ class TfslowtopApp(Windows):
         self._ascii, self._readonly = options.ascii, options.readonly
         super().__init__()
         self._options = options
-        self._main = self.make_main()
         self._params = {options.start.id: options.params} if options.start else {}
-        self._entry: Entry | None = options.start
+        self._entry: Entry | None = options.start or next(iter(options.entries), None)
+        self._main = self.make_main()
         self._lens = Lens()
         self._run: Run | None = None
         self._number = 0
@@ -87,7 +87,10 @@ class TfslowtopApp(Windows):
 
     def make_main(self) -> MainScreen:
         options = self._options
-        return MainScreen(options.entries, ascii=options.ascii, readonly=options.readonly)
+        main = MainScreen(options.entries, self._entry, ascii=options.ascii, readonly=options.readonly)
+        # Where the list hides behind the curves, too, it is what one sees first: what else would one do?
+        main.set_class(options.start is None and options.demo is None, "-listing")
+        return main
 
     def reload(self, entry: Entry) -> Entry:
         """Reads the file again: its author may have mended it since."""
@@ -100,17 +103,10 @@ class TfslowtopApp(Windows):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        entries = self._options.entries
-        first = self._options.start or (entries[0] if entries else None)
-        if first is not None:
-            self._main.point_at(first.id)
-            self._look_at(first)
         if self._options.demo is not None:
-            self.begin_tour(scenes(entries, self._options.demo))
+            self.begin_tour(scenes(self._options.entries, self._options.demo))
         elif self._options.start is not None:
-            self.call_after_refresh(self.start, self._options.start)  # the first picture does not wait
-        else:
-            self._main.open_list(search=False)  # where it is hidden, too: what else would one do first?
+            self.start(self._options.start)
         self._cpu = (time.process_time(), time.monotonic())  # the first picture is not what we cost
 
     # Running

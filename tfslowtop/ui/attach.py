@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textual import on
+from textual.binding import Binding
 
 from ..agent.events import ChooseStep
 from ..catalogue import Entry
@@ -24,6 +25,8 @@ _NOT_HERE = frozenset({"fix", "all_off", "compare", "search", "code", "parameter
 
 
 class AttachApp(TfslowtopApp):
+    BINDINGS = [Binding("r", "restart", "Restart", tooltip="Run the script again, once it has ended")]
+
     def __init__(
         self, make_source: Callable[[], ScriptSource], *, ascii: bool, readonly: bool = False
     ) -> None:

@@ -63,6 +63,16 @@ def plain(text: str) -> str:
     return text.translate(_ASCII).encode("ascii", "replace").decode()
 
 
+def shortened(text: str, width: int, *, ascii: bool, front: bool = False) -> str:
+    """At most `width` cells, with dots where something was cut: at the end, or in front."""
+    if cell_len(text) <= width:
+        return text
+    dots = plain("…") if ascii else "…"
+    if front:
+        return dots + set_cell_size(text[::-1], width - len(dots))[::-1].lstrip()
+    return set_cell_size(text, width - len(dots)).rstrip() + dots
+
+
 def plain_text(text: Text) -> Text:
     """The same for a styled line; cut without an ellipsis, which is not 7-bit."""
     return Text(plain(text.plain), no_wrap=text.no_wrap, overflow="crop" if text.no_wrap else None)
@@ -74,8 +84,6 @@ def headline(title: str, words: str, width: int, *, ascii: bool) -> Text:
         title, words = plain(title), plain(words)
     if cell_len(title) + cell_len(words) + 4 > width:
         words = words.replace("running · ", "").replace("running | ", "")  # its numbers say so
-    room, dots = max(10, width - cell_len(words) - 4), plain("…") if ascii else "…"
-    if cell_len(title) > room:
-        title = set_cell_size(title, room - len(dots)).rstrip() + dots
+    title = shortened(title, max(10, width - cell_len(words) - 4), ascii=ascii)
     text = Text(title, "bold", no_wrap=True, overflow="crop")
     return text.append(" " * max(2, width - cell_len(title) - cell_len(words) - 1) + words, "not bold")

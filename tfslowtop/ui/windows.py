@@ -143,7 +143,8 @@ class Windows(App[None]):
     def action_keys(self) -> None:
         if not isinstance(self.screen, HelpScreen):
             later = [] if self._run is not None else [b for _, b in self._bindings if self._waits(b)]
-            self.push_screen(HelpScreen(self.screen.active_bindings.values(), later, ascii=self._ascii))
+            active, script = self.screen.active_bindings.values(), self._main.is_script
+            self.push_screen(HelpScreen(active, later, ascii=self._ascii, script=script))
 
     def _waits(self, binding: Binding) -> bool:
         """Whether the key does something once a scenario runs."""

@@ -28,7 +28,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 READING = """\
 {bar}  the typical value in that stretch of time
 {range}  from there up to the largest one
-{mark}  a fix was toggled there
 {ghost}  the baseline that b has marked
 {beyond}  it goes on above the top
 
@@ -37,8 +36,17 @@ The lower edge is zero, so what looks flat is flat.
 rising   it climbs; neither chance nor a busy machine
 flat     any change is too small to matter
 unclear  the data do not say; more iterations may
+it       iteration: +3 %/100 it is 3 % per 100 of them
+"""
+OF_A_SCENARIO = """\
+{mark}        a fix was toggled there
 x12 faster (95 % CI 11-13)
          before divided by after, and how sure that is\
+"""
+OF_A_SCRIPT = """\
+>        the step: its curve is the latency
+time     share of the time since the start
+hidden   functions of the libraries; i shows them\
 """
 #: Textual's words for its own keys, in ours.
 _WORDS = {"focus_next": "To the next panel or list", "command_palette": "Every command, by its name"}
@@ -84,12 +92,18 @@ class HelpScreen(LiveScreen):
     BINDINGS = [Binding("question_mark", "close", "Back", show=False)]
 
     def __init__(
-        self, bindings: Iterable[ActiveBinding], later: Sequence[Binding] = (), *, ascii: bool = False
+        self,
+        bindings: Iterable[ActiveBinding],
+        later: Sequence[Binding] = (),
+        *,
+        ascii: bool = False,
+        script: bool = False,
     ) -> None:
         """`later` are keys that do something only once a scenario runs."""
         super().__init__(ascii=ascii)
         self._told_of = list(bindings)
         self._later = later
+        self._script = script
 
     def parts(self) -> ComposeResult:
         with Page(id="help-page"):
@@ -123,4 +137,5 @@ class HelpScreen(LiveScreen):
     def _reading(self) -> Text:
         text = Text("How to read a panel\n", "bold underline")
         glyphs = _ASCII_GLYPHS if self.ascii else _GLYPHS
-        return text.append(READING.format(**glyphs), "not bold not underline")
+        words = READING + (OF_A_SCRIPT if self._script else OF_A_SCENARIO)
+        return text.append(words.format(**glyphs), "not bold not underline")

@@ -41,13 +41,17 @@ class MainScreen(Screen[None]):
         """It is on top again, and shows what it showed when it was left."""
 
     AUTO_FOCUS = "#scenarios"
+    is_script = False
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (22, "-middle"), (32, "-tall")]
 
-    def __init__(self, entries: Sequence[Entry], *, ascii: bool, readonly: bool = False) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], first: Entry | None = None, *, ascii: bool, readonly: bool = False
+    ) -> None:
+        """`first` is what is looked at first."""
         super().__init__(classes="-ascii" if ascii else None)
         self._ascii = ascii
-        self._entries = entries
+        self._first = first
         self._headline = Static(id="headline", markup=False)
         self._status = Static(id="status", markup=False)
         self._trouble = Static(id="trouble", markup=False)
@@ -55,7 +59,7 @@ class MainScreen(Screen[None]):
         self._extra: dict[str, Panel] = {}
         self.gpu = ""
         """The label of the device that the panel shows."""
-        self.catalogue = Catalogue(entries, ascii=ascii, readonly=readonly)
+        self.catalogue = Catalogue(entries, first.id if first else "", ascii=ascii, readonly=readonly)
         self.card = Card(ascii=ascii)
         self.fixes = Fixes(ascii=ascii)
         self._texts: dict[Static, str] = {}
@@ -86,6 +90,8 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         self._panels["gpu"].set_class(True, "-folded")
         self.query_one("#failure").display = False
+        if self._first is not None:
+            self.introduce(self._first)  # here, so that the first picture has it
 
     def on_screen_resume(self) -> None:
         self.post_message(self.Resumed())
@@ -117,9 +123,6 @@ class MainScreen(Screen[None]):
         self.clear_panels()
         self.fail(entry.error)
         self.headline(entry.title, "" if entry.error else "enter starts it")
-
-    def point_at(self, id: str) -> None:
-        self.catalogue.select(id)
 
     def mark_running(self, id: str) -> None:
         self.catalogue.mark_running(id)
@@ -228,12 +231,9 @@ class MainScreen(Screen[None]):
         if event.run:
             self.close_list()
 
-    def open_list(self, *, search: bool = True) -> None:
+    def open_list(self) -> None:
         self.add_class("-listing")
-        if search:
-            self.catalogue.search()
-        else:
-            self.catalogue.list.focus()
+        self.catalogue.search()
 
     def close_list(self) -> None:
         self.remove_class("-listing")

@@ -26,6 +26,7 @@ _LISTS_EVERY = 0.9
 
 class ScriptScreen(MainScreen):
     AUTO_FOCUS = "#stream-list"
+    is_script = True
     BINDINGS = [
         Binding("d", "findings", "Findings", tooltip="To what is wrong; enter opens it"),
         Binding("o", "app.output", "Output", tooltip="What the script writes itself"),
@@ -61,9 +62,6 @@ class ScriptScreen(MainScreen):
     def settle_focus(self) -> None:
         if self.focused is None:
             self.table.list.focus()
-
-    def point_at(self, id: str) -> None:
-        pass
 
     def mark_running(self, id: str) -> None:
         pass

@@ -51,11 +51,15 @@ class Catalogue(Vertical):
             self.entry = entry
             self.run = run
 
-    def __init__(self, entries: Sequence[Entry], *, ascii: bool = False, readonly: bool = False) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], first: str = "", *, ascii: bool = False, readonly: bool = False
+    ) -> None:
+        """The cursor stands on `first`."""
         super().__init__(id="catalogue")
         self._cut: Literal["crop", "ellipsis"] = "crop" if ascii else "ellipsis"
         self._entries = {entry.id: entry for entry in entries}
         self._on = ""
+        self._first = first
         self._readonly = readonly
 
     def compose(self) -> ComposeResult:
@@ -65,6 +69,7 @@ class Catalogue(Vertical):
     def on_mount(self) -> None:
         with self.prevent(OptionList.OptionHighlighted):  # nobody has chosen the first one
             self._fill("")
+        self.select(self._first)
 
     @property
     def list(self) -> OptionList:

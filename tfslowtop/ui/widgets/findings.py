@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from rich.cells import set_cell_size
 from rich.text import Text
 from textual.binding import Binding
 from textual.message import Message
@@ -11,7 +12,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ...analysis.diagnosis.finding import Finding
-from ..format import plain_text
+from ..format import plain_text, shortened
 
 #: Findings that have a row; who has more mends these first.
 _MOST = 9
@@ -71,8 +72,8 @@ class FindingList(OptionList):
         head = f"{number}  {f.cause}  {where or 'the machine'}"
         room = max(20, width - len(share) - 4)
         text = Text(overflow="ellipsis")
-        head = head if len(head) <= room else head[: room - 1] + "…"
-        text.append(f"{head:{room}}  {share}", "bold")
+        head = set_cell_size(shortened(head, room, ascii=self._ascii), room)
+        text.append(f"{head}  {share}", "bold")
         if self.app.size.height >= _TALL:
             indent = "   "
             sentence = textwrap.fill(f.sentence, width - 4, initial_indent=indent, subsequent_indent=indent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import set_cell_size
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -11,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ...analysis.streams import StreamView
-from ..format import SIGNS, plain_text, quantity
+from ..format import SIGNS, plain_text, quantity, shortened
 
 #: Rows that are made; who needs more has another problem.
 _MOST = 60
@@ -90,7 +91,7 @@ class StreamTable(Vertical):
         if head.plain != self._heading:
             self._heading = head.plain
             self._head.update(head, layout=False)
-        rows = {str(s.id): self._plain(_row(s, width)) for s in shown}
+        rows = {str(s.id): self._plain(_row(s, width, ascii=self._ascii)) for s in shown}
         if list(rows) == list(self._rows):
             for id, text in rows.items():
                 if text.plain != self._rows[id]:
@@ -128,19 +129,19 @@ def _heading(width: int, hidden: int) -> Text:
     return Text(f"  {label:{name}} {'where':{place}}{numbers}", "bold", no_wrap=True, overflow="crop")
 
 
-def _row(s: StreamView, width: int) -> Text:
+def _row(s: StreamView, width: int, *, ascii: bool) -> Text:
     name, place = _columns(width)
     where = f"{s.file.rsplit('/', 1)[-1]}:{s.line}" if s.file else ""
-    if len(where) > place:
-        where = "…" + where[-(place - 1) :]
+    where = shortened(where, place, ascii=ascii, front=True)
     sign = SIGNS[s.trend.direction] if s.trend else " "
     share = f"{100 * s.share:.0f} %" if s.share == s.share else ""
     own = name_of(s)
     title = f"{own} ({s.kind})"
     title = title if s.kind not in own and len(title) <= name else own
-    title = title if len(title) <= name else title[: name - 1] + "…"
+    title = shortened(title, name, ascii=ascii)
     numbers = f"{s.calls:>8,}{quantity(s.median, 's'):>10}{quantity(s.p95, 's'):>10} {sign} {share:>6}"
     text = Text(f"{'>' if s.is_step else ' '} ", no_wrap=True, overflow="crop")
-    text.append(f"{title:{name}} {where:{place}}", "bold" if s.is_step else "")
+    columns = f"{set_cell_size(title, name)} {set_cell_size(where, place)}"
+    text.append(columns, "bold" if s.is_step else "")
     text.append(numbers + f"{s.traces or '':>7}")
     return text
