@@ -168,3 +168,18 @@ for batch in data:
 def test_the_line_that_fills_it(name, line):
     linecache.cache["<fills>"] = (len(SOURCE), None, SOURCE.splitlines(keepends=True), "<fills>")
     assert grows(["<fills>"], name, {("<fills>", 10)})[1] == line
+
+
+def test_what_only_a_library_has_a_name_for_is_looked_at_when_it_is_lent():
+    lent = [Keeper()]
+    places = Places(__file__)
+    found = Look(places, time.perf_counter_ns())
+    found.around(None, (), {"Keeper": lent[0]})
+    assert {kept.name for kept in found.found} >= {"Keeper.log", "Keeper.by_name"}
+
+
+def test_a_closure_weighs_what_it_keeps():
+    big = bytes(100_000)
+    size, tensor = weigh(lambda: big)
+    assert size > 100_000 and not tensor
+    assert weigh(functools.partial(print, big))[0] > 100_000

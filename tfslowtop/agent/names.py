@@ -58,8 +58,10 @@ class Look:
         self._met: set[int] = set()
         self.found: list[Kept] = []
 
-    def around(self, frame: FrameType | None, modules: Iterable[str] = ()) -> None:
-        """All names of the user's frames from here outwards, then of these modules."""
+    def around(
+        self, frame: FrameType | None, modules: Iterable[str] = (), lent: dict[str, Any] | None = None
+    ) -> None:
+        """All names of the user's frames from here outwards, then of these modules, and what is lent."""
         while frame is not None:
             if not self._places.is_library(frame.f_code.co_filename):
                 if frame.f_code.co_flags & _OPTIMIZED:
@@ -70,6 +72,7 @@ class Look:
             module = sys.modules.get(name)
             if type(module) is ModuleType:
                 self._module(vars(module))
+        self._names(lent or {})
 
     def _module(self, names: dict[str, Any]) -> None:
         if id(names) not in self._met:

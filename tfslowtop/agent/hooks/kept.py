@@ -80,7 +80,8 @@ class KeptHook(Hook):
         """On the main thread, in a hooked call; `frame` is who made it."""
         start = time.perf_counter_ns()
         look = Look(self.kit.places, start)
-        look.around(frame, self._modules)
+        lent = ((name, reference()) for name, reference in list(self.kit.lent.items()))
+        look.around(frame, self._modules, {name: value for name, value in lent if value is not None})
         took = time.perf_counter_ns() - start
         self._spent += took
         self._next = start + max(_PAUSE, int(took / _SHARE))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -196,6 +197,8 @@ class KerasHook(Hook):
     def _dress(self, owner: Any, frame: FrameType | None) -> None:
         """Times the methods that each callback's class has of its own, for the share of each."""
         for callback in list(getattr(owner, "callbacks", ())):
+            if type(callback).__weakrefoffset__:
+                self.kit.lent[type(callback).__name__] = weakref.ref(callback)
             for base in type(callback).__mro__:
                 if base.__name__ == "Callback" or base is object:
                     break
