@@ -116,9 +116,7 @@ class TraceHook:
                 if concrete is not None and wall >= _LONG and not self._depth:
                     seen = unrolled(concrete.graph, kit.places)
                     if seen is not None:
-                        kit.tallies.put(
-                            "trace-ops", name, seen.file, seen.line, seen.times, wall, seen.constants
-                        )
+                        kit.tallies.put("trace-ops", name, seen.file, seen.line, seen.times, wall, seen.ops)
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
             if jit and concrete is not None and self._shapes is not None:
                 self._shapes.watch(concrete, name)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from .busy import loggers, looks, seen
+from .busy import busy, loggers, looks, seen
 from .facts import Call, Facts
 from .finding import Finding
 from .make import finding, ms
-from .rules_step import hottest
+from .rules_step import hottest, inside
 
 #: The share of the steps' time that is spent waiting, preparing, writing. Looking at a batch takes some percent; an
 #: agent's world or an evaluation of one's own take a third of many a healthy program.
@@ -17,9 +17,11 @@ PREPARING = 0.5
 WRITING = 0.2
 #: Calls of functions per step from which on the program does more than train: it acts and looks at what comes of it.
 ACTS = 1.5
-#: Steps from which on CPU time is a witness by itself, and how far it has to climb.
+#: Steps from which on CPU time is a witness by itself, and how far it has to climb; the part of what grows that is
+#: Python of the program's own. A neighbour makes all the rest grow, too.
 MANY = 300
 CLIMB = 1.5
+OWN_PART = 0.3
 #: Pieces that are joined to one that grows take a part of what its use takes.
 JOINS = 0.1
 
@@ -56,14 +58,11 @@ def preparing(facts: Facts) -> list[Finding]:
     agent's world does: what it takes then is the work itself.
     """
     step, lines = facts.step, seen(facts, lambda b: b.python)
-    taken = sum(lines.values())
-    if (
-        step is None
-        or not lines
-        or not facts.training
-        or facts.steps < 10
-        or taken < PREPARING * step.seconds
-    ):
+    if step is None or not lines or not facts.training or facts.steps < 10:
+        return []
+    # Looks are few and drawn to some lines; what the hooks have timed is certain.
+    taken = min(sum(lines.values()), step.seconds - inside(facts))
+    if taken < PREPARING * step.seconds:
         return []
     calls = sum(c.calls for c in facts.of("function", "model-call", "predict", "predict-on-batch"))
     if calls > ACTS * facts.steps or step.kind == "fit":
@@ -74,7 +73,7 @@ def preparing(facts: Facts) -> list[Finding]:
         "input-bound",
         place,
         f"Python code takes {ms(taken / step.calls)} of the {ms(step.seconds / step.calls)} of a step, "
-        f"{ms(most / step.calls)} of it at this line; TensorFlow waits for it.",
+        f"{ms(min(most, taken) / step.calls)} of it at this line; TensorFlow waits for it.",
         min(taken, step.seconds),
         symbol="Python",
         remedy="Do it once before the loop, with NumPy on whole arrays, or in tf.data's map with num_parallel_calls.",
@@ -115,7 +114,7 @@ def growing_input(facts: Facts) -> list[Finding]:
         return []
     level, change = step.trend.level, step.trend.slope * step.calls
     first, now = max(0.05 * level, level - change / 2), level + change / 2
-    excess = step.excess
+    excess, own = step.excess, step.trend.direction != "rising"
     if step.trend.direction != "rising":
         if step.trend.direction != "unclear" or not _climbs(facts):
             return []
@@ -126,7 +125,7 @@ def growing_input(facts: Facts) -> list[Finding]:
     made = finding(
         facts,
         "growing-input",
-        _growing_line(facts, step),
+        _growing_line(facts, step, own),
         f"A step takes {ms(first)} at first and {ms(now)} after {step.calls:,} steps; it is this line that takes more "
         "and more, on data that grow at each step.",
         excess,
@@ -147,14 +146,15 @@ def _climbs(facts: Facts) -> bool:
     rises = sum(after > before for before, after in itertools.pairwise(paces))
     growth = [(c.growth, b.python) for c, b in looks(facts) if c.growth > 0]
     own = sum(g for g, python in growth if python)
-    return rises >= len(paces) - 2 and own >= 0.5 * sum(g for g, _ in growth)
+    return rises >= len(paces) - 2 and own >= OWN_PART * sum(g for g, _ in growth)
 
 
-def _growing_line(facts: Facts, step: Call) -> tuple[str, int]:
-    """The line that takes more and more; or where pieces are joined, if that is one of those that do."""
+def _growing_line(facts: Facts, step: Call, own: bool) -> tuple[str, int]:
+    """The line that takes more and more, of Python of the program's own only if so asked; or where pieces are
+    joined, if that is one of those that do."""
     lines: dict[tuple[str, int], float] = {}
     for c in facts.counted("where"):
-        if c.file and not c.symbol.startswith("tracing"):
+        if c.file and not c.symbol.startswith("tracing") and (busy(c).python or not own):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.growth
     most = max(lines, key=lambda p: lines[p], default=(step.file, step.line))
     joined = hottest(facts, "ConcatV2", "Pack")

@@ -81,6 +81,8 @@ def _calls_per_item(facts: Facts) -> Finding | None:
     cut = {(c.file, c.line) for c in facts.counted("eager-op-sample") if c.symbol == "StridedSlice"}
     pulls = facts.counted("host-sync")
     functions = {(f.file, f.line): f for f in reversed(facts.traced)}
+    # What is cut out after the call is cut out of its result; who first called it before the loop serves.
+    first = facts.step.line if facts.step else 0
     for call in facts.of("function", "model-call", "predict-on-batch"):
         if call.calls < 100 or call.median > SHORT_CALL or call.is_step:
             continue
@@ -92,7 +94,7 @@ def _calls_per_item(facts: Facts) -> Finding | None:
             continue
         many = call.calls >= ITEMS_PER_STEP * steps
         ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
-        ones = ones and any(file == place[0] for file, _ in cut)
+        ones = ones and any(file == place[0] and first <= line <= place[1] for file, line in cut)
         # Or with one that the same line cuts out, in a loop that goes through a batch.
         parts = place in cut and not facts.training and facts.step is not None
         if not many and not ones and not (parts and facts.step and around(facts, facts.step)):

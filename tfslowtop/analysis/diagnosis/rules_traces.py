@@ -20,7 +20,7 @@ MANY_TRACES = 20
 MUCH = 0.25
 #: One trace that takes this long, and this share of the time, with so many ops made by the same line.
 SLOW_TRACE = 2.0
-UNROLLED = 200
+UNROLLED = 100
 #: A number with more digits than anybody reads.
 _LONG = re.compile(r"\b\d+\.\d{5,}(?:e[+-]?\d+)?")
 
@@ -195,13 +195,13 @@ def trace_slow(facts: Facts) -> list[Finding]:
             facts,
             "trace-slow",
             (count.file, count.line),
-            f"Tracing {name} took {count.seconds:.1f} s: this line ran {count.count:,} times in a Python loop "
-            "and added its ops to the graph each time.",
+            f"Tracing {name} took {count.seconds:.1f} s: this line, in a Python loop, added about {count.size:,} "
+            "ops to the graph, again at each turn.",
             count.seconds,
             at_most=True,
             symbol=name,
             least=0.2,
-            ops=count.count,
+            ops=count.size,
         )
         found += [made] if made else []
     return found[:1]
