@@ -35,6 +35,8 @@ from tfslowtop.analysis.view import View  # noqa: E402
 
 #: Seconds between two views, as in the app.
 REFRESH = 0.33
+#: Seconds between two tallies, as in the agent: what grows is seen by how they follow each other.
+TALLIED = 1.0
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def judge(case: Case, path: Path, *, timed: bool = True) -> Result:
     """The first finding at the end; and when it was there, if `timed`."""
     records, error = load(path)
     session, found, stayed, begin = Session(), math.inf, math.inf, records[0].at
-    for now, batch in batches(records, REFRESH if timed else 1e6):
+    for now, batch in batches(records, REFRESH if timed else TALLIED):
         session.feed(batch)
         if timed:
             right = named(case, session.view(now, 2, 0.5))[1]

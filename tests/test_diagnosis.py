@@ -397,7 +397,7 @@ def test_cpu_time_is_a_witness_where_wall_time_is_disturbed():
     assert (found.cause, found.line) == ("growing-input", 23)
     assert "takes 4 ms at first and 13 ms after 1,000 steps" in found.sentence
     assert diagnose(facts(scan, run, cpu_paces=(0.001,) * 6, **given)) == ()
-    larger = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=4.0, growth=3.0)
+    larger = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=9.0, growth=8.0)
     assert diagnose(facts(scan, larger, cpu_paces=paces, **given)) == ()
 
 

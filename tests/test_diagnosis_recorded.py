@@ -9,7 +9,7 @@ import functools
 
 import corpus_run
 import pytest
-from corpus_run import Case, judge, recorded
+from corpus_run import TALLIED, Case, judge, recorded
 from recording import HERE, RECORDINGS, Record, batches, load, save
 
 from tfslowtop.agent.events import SAMPLE, Folded, Reason, Samples, Stream, Trace
@@ -35,7 +35,7 @@ def facts(case: Case) -> Facts:
     records, error = load(recorded(case))
     assert error == ""
     session = Session()
-    for _, batch in batches(records, 1e6):
+    for _, batch in batches(records, TALLIED):
         session.feed(batch)
     session.streams.think_all()
     session.view(records[-1].at, 2, 0.5)
