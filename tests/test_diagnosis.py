@@ -385,6 +385,8 @@ def test_a_rise_that_nothing_else_explains():
         Facts(**{**{n: getattr(base, n) for n in base.__slots__}, "step": slow, "calls": (slow,)})
     )
     assert (found[0].cause, found[0].line) == ("growing-input", 23)
+    calm = {n: getattr(base, n) for n in base.__slots__} | {"step": slow, "calls": (slow,), "step_why": ""}
+    assert diagnose(Facts(**{**calm, "cpu_paces": (0.01, 0.02, 0.02, 0.03, 0.02, 0.02)})) == ()
 
 
 def test_cpu_time_is_a_witness_where_wall_time_is_disturbed():

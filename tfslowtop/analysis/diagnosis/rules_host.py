@@ -17,9 +17,10 @@ PREPARING = 0.5
 WRITING = 0.2
 #: Calls of functions per step from which on the program does more than train: it acts and looks at what comes of it.
 ACTS = 1.5
-#: Steps from which on CPU time is a witness by itself, and how far it has to climb; the part of what grows that is
-#: Python of the program's own. A neighbour makes all the rest grow, too.
+#: Steps from which on CPU time is a witness by itself; how far it has to climb to confirm what wall time does, and
+#: by itself; the part of what grows that is Python of the program's own. A neighbour makes all the rest grow, too.
 MANY = 300
+RISES = 1.15
 CLIMB = 1.5
 OWN_PART = 0.3
 #: Pieces that are joined to one that grows take a part of what its use takes.
@@ -115,6 +116,8 @@ def growing_input(facts: Facts) -> list[Finding]:
     level, change = step.trend.level, step.trend.slope * step.calls
     first, now = max(0.05 * level, level - change / 2), level + change / 2
     excess, own = step.excess, step.trend.direction != "rising"
+    if not own and _calm(facts):
+        return []  # others have taken more and more of the machine
     if step.trend.direction != "rising":
         if step.trend.direction != "unclear" or not _climbs(facts):
             return []
@@ -135,6 +138,12 @@ def growing_input(facts: Facts) -> list[Finding]:
         percent_per_100=step.trend.percent,
     )
     return [made] if made else []
+
+
+def _calm(facts: Facts) -> bool:
+    """Whether CPU time per step is known, and does not rise."""
+    paces = facts.cpu_paces
+    return len(paces) > 4 and sum(paces[-2:]) < RISES * sum(paces[1:3])
 
 
 def _climbs(facts: Facts) -> bool:
