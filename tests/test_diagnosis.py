@@ -367,6 +367,16 @@ def test_leaks_and_who_holds_them():
     assert diagnose(facts(bounded, steps=1000, gauges=rss(1e5))) == ()
 
 
+def test_a_leak_weighs_as_its_share_of_the_memory():
+    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=80_000_000)
+    copy = count("host-copy", 1000, line=40, seconds=2.0, size=10**10)
+    found = diagnose(facts(grown, copy, steps=1000, gauges=rss(1e5)))
+    assert [f.cause for f in found] == ["host-copy", "tensor-leak"]
+    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=800_000_000)
+    found = diagnose(facts(grown, copy, steps=1000, gauges=rss(1e6)))
+    assert [f.cause for f in found] == ["tensor-leak", "host-copy"]
+
+
 def test_the_collector():
     pauses = {"gc pause seconds": Grows(0, 3, 3, None)}
     assert first(call("gc", 100, 3.0, file="", line=0), gauges=pauses).cause == "gc-pause"

@@ -28,7 +28,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 READING = """\
 {bar}  the typical value in that stretch of time
 {range}  from there up to the largest one
-{ghost}  the baseline that b has marked
+{toggle}{ghost}  the baseline that b has marked
 {beyond}  it goes on above the top
 
 Tab goes to the panels; enter shows one in full.
@@ -39,7 +39,6 @@ unclear  the data do not say; more iterations may
 it       iteration: +3 %/100 it is 3 % per 100 of them
 """
 OF_A_SCENARIO = """\
-{mark}        a fix was toggled there
 x12 faster (95 % CI 11-13)
          before divided by after, and how sure that is\
 """
@@ -137,5 +136,6 @@ class HelpScreen(LiveScreen):
     def _reading(self) -> Text:
         text = Text("How to read a panel\n", "bold underline")
         glyphs = _ASCII_GLYPHS if self.ascii else _GLYPHS
-        words = READING + (OF_A_SCRIPT if self._script else OF_A_SCENARIO)
-        return text.append(words.format(**glyphs), "not bold not underline")
+        toggle = "" if self._script else f"{glyphs['mark']}  a fix was toggled there\n"
+        words = READING.format(toggle=toggle, **glyphs) + (OF_A_SCRIPT if self._script else OF_A_SCENARIO)
+        return text.append(words, "not bold not underline")
