@@ -80,8 +80,14 @@ def diagnose(facts: Facts) -> tuple[Finding, ...]:
             under.setdefault(id(cause), []).append(f)
     symptoms = {id(f) for group in under.values() for f in group}
     roots = [f for f in found if id(f) not in symptoms]
-    roots.sort(key=lambda f: (f.cause in MACHINE, f.basis == "not measured", -f.rank))
+    roots.sort(key=lambda f: (f.cause in MACHINE, -_weighs(facts, f)))
     return tuple(f.with_symptoms(tuple(_all_under(f, under))) for f in roots)
+
+
+def _weighs(facts: Facts, f: Finding) -> float:
+    """What is paid in memory weighs as much as the same share of the time."""
+    share = f.evidence.get("memory_share")
+    return facts.seconds * share if f.basis == "not measured" and isinstance(share, float) else f.rank
 
 
 def _all_under(f: Finding, under: dict[int, list[Finding]]) -> list[Finding]:

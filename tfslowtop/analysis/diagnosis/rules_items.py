@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .facts import Count, Facts
+from .facts import Call, Count, Facts
 from .finding import Finding
 from .make import finding, ms, per_step
 from .rules_step import around, inside
@@ -14,6 +14,8 @@ SHORT_CALL = 5e-3
 ITEMS_PER_STEP = 8
 #: Rows of one array from which on it is a habit; a model that takes longer for one of them has something to do.
 LEAST_ROWS = 50
+#: The share of a step from which on a function is what the step does.
+WHOLE = 0.6
 SHORT_ROW = 25e-3
 
 
@@ -25,7 +27,7 @@ def _map_fn(facts: Facts) -> Finding | None:
     """tf.map_fn in the function that takes most of the time."""
     for used in facts.counted("map-fn"):
         owners = [c for c in facts.of("function", "step") if c.file == used.file and c.line <= used.line]
-        owner = max(owners, key=lambda c: c.line, default=None)
+        owner = max(owners, key=lambda c: c.line, default=None) or _whole(facts, used)
         seconds = owner.seconds if owner else facts.at_line(used.file, used.line)
         if owner is not None and owner.calls < 3:
             continue
@@ -37,6 +39,7 @@ def _map_fn(facts: Facts) -> Finding | None:
             f"{ms(seconds / max(1, owner.calls if owner else used.count))} per call.",
             seconds,
             weight=0.8,
+            at_most=True,
             symbol="tf.map_fn",
             least=0.2,
             remedy="Write it for the whole batch, or use tf.vectorized_map.",
@@ -45,6 +48,15 @@ def _map_fn(facts: Facts) -> Finding | None:
         if made:
             return made
     return None
+
+
+def _whole(facts: Facts, used: Count) -> Call | None:
+    """The function that is nearly all of the step, for what was used in its traces only: by a layer, say."""
+    most = max(facts.of("function"), key=lambda c: c.seconds, default=None)
+    traces = sum(f.count for f in facts.traced if most and (f.file, f.line) == (most.file, most.line))
+    if most is None or facts.step is None or used.count > 1 + 2 * traces:
+        return None
+    return most if most.seconds >= WHOLE * facts.step.seconds else None
 
 
 def _rows(facts: Facts) -> Finding | None:

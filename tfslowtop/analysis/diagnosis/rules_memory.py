@@ -73,6 +73,7 @@ def leaks(facts: Facts) -> list[Finding]:
         confidence="high" if holder is not None and holder.file else "medium",
         names={"container": name or "what grows"},
         bytes_per_step=per,
+        memory_share=min(1.0, per * facts.steps / max(rss.last, 1.0)),
         rss=rss.last,
         kept=holder.count if holder else None,
         entry_bytes=holder.size / holder.count if holder and holder.count else None,
@@ -101,6 +102,7 @@ def _kernels(facts: Facts, draw: Count, per: float) -> list[Finding]:
         symbol="tf.random",
         since=draw.since,
         bytes_per_step=per,
+        memory_share=min(1.0, per * facts.steps / max(facts.gauges["rss"].last, 1.0)),
         draws=draw.count,
     )
     return [made] if made else []
