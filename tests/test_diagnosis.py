@@ -330,6 +330,10 @@ def test_copies_count_when_they_are_large():
     assert first(count("host-copy", 100, seconds=3.0, size=900_000_000)).cause == "host-copy"
     assert diagnose(facts(count("host-copy", 100, seconds=3.0, size=90_000))) == ()
     assert diagnose(facts(count("host-sync", 100, seconds=3.0, size=400))) == ()  # looking at a loss
+    fed = count("host-copy", 100, symbol="feed_dict", seconds=2.0)
+    assert "Python lists are fed" in first(fed).sentence
+    small = count("host-copy", 100, symbol="feed_dict", seconds=2.0, size=100 * 5000)
+    assert diagnose(facts(small)) == ()
 
 
 def test_predict_that_computes_is_as_it_should_be():

@@ -11,6 +11,8 @@ WAITING = 0.3
 #: Bytes per step, and share of the time, from which on a copy is worth a word.
 LARGE = 1 << 20
 COPYING = 0.1
+#: Seconds per step from which on it is worth a word that Python lists are fed.
+LISTS = 2e-3
 #: Pulls per step that are more than looking at a loss.
 PULLS = 10
 CALLBACKS = 0.2
@@ -107,7 +109,8 @@ def host(facts: Facts) -> list[Finding]:
     steps = max(1, facts.steps)
     for c in facts.counted("host-copy"):
         fed = c.symbol == "feed_dict"
-        if (c.size / steps >= LARGE or fed) and c.late > 0.2 and c.file:
+        lists = fed and not c.size and c.seconds / steps >= LISTS  # their size in bytes is not known
+        if (c.size / steps >= LARGE or lists) and c.late > 0.2 and c.file:
             what = size(c.size / steps) if c.size else "Python lists"
             done = "fed in another type than the placeholder's and converted" if fed else "copied"
             made = finding(
