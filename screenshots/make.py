@@ -74,6 +74,7 @@ async def growing_graph() -> None:
         await pilot.pause(3)
         await pilot.press("2")
         await until(pilot, cured)
+        await pilot.press("minus")  # the climb and both fixes in one picture
         await pilot.pause(4)
         save(pilot, "after")
         for key, name in (("c", "code"), ("F", "focus"), ("question_mark", "help")):
@@ -86,9 +87,9 @@ async def growing_graph() -> None:
         await pilot.press("enter")
         await pilot.pause(1.5)
         save(pilot, "detail")
-        await pilot.press("escape")
+        await pilot.press("escape", "minus")
         await pilot.resize_terminal(80, 24)
-        await pilot.pause(1.5)
+        await pilot.pause(2.5)
         save(pilot, "80x24")
 
 

@@ -42,10 +42,11 @@ def state(
         return f"iteration {view.iterations:,} takes {duration(last_sample)} so far"
     if view.phase == "warm-up":
         return f"warm-up … {waited}"
-    rate = f" · {digits(view.rate)} it/s" if math.isfinite(view.rate) else ""
     comparison = view.comparison
-    doing = f"A/B, {comparison.blocks} pairs" if comparison is not None and comparison.running else "running"
-    return f"{doing} · {view.iterations:,} it{rate}"
+    if comparison is not None and comparison.running:  # a rate would be that of neither
+        return f"A/B, {comparison.blocks} pairs · {view.iterations:,} it"
+    rate = f" · {digits(view.rate)} it/s" if math.isfinite(view.rate) else ""
+    return f"running · {view.iterations:,} it{rate}"
 
 
 def status(view: View | None, own_cpu: float, width: int) -> str:
