@@ -37,7 +37,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_app_itself_never_loads_tensorflow():
+def test_the_app_itself_never_loads_tensorflow_and_what_watching_takes_only_for_a_run():
     code = (
         "import asyncio, sys\n"
         "from tfslowtop.ui.app import TfslowtopApp, Options\n"
@@ -45,7 +45,8 @@ def test_the_app_itself_never_loads_tensorflow():
         "async def main():\n"
         "    async with TfslowtopApp(Options(all_entries())).run_test() as pilot: await pilot.pause()\n"
         "asyncio.run(main())\n"
-        "sys.exit('loaded' if 'tensorflow' in sys.modules else 0)"
+        "late = {'tensorflow', 'psutil', 'tfslowtop.watch', 'tfslowtop.kernel', 'tfslowtop.analysis.session'}\n"
+        "found = late & set(sys.modules); sys.exit(f'loaded: {found}' if found else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -69,6 +70,7 @@ def test_list_prints_every_scenario():
         (["graph_growth", "-p", "adds=many"], "whole number"),
         (["graph_growth", "-p", "width=3"], "no parameter 'width'"),
         (["-p", "size=3"], "name the scenario"),
+        (["--readonly"], "name the scenario"),
         (["run", "graph_growth", "--fix", "magic"], "no fix 'magic'"),
         (["run", "graph_growth", "--iterations", "0"], "more than 0"),
         (["run"], "required"),

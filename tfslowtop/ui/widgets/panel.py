@@ -60,7 +60,7 @@ class Panel(Vertical, can_focus=True):
             super().__init__()
             self.quantity = quantity
 
-    BINDINGS = [Binding("enter", "open", "Detail", key_display="enter")]
+    BINDINGS = [Binding("enter", "open", "Detail", key_display="enter", tooltip="This panel in full")]
     DEFAULT_CSS = """
     Panel { height: auto; }
     Panel > .panel--line { height: 1; width: 1fr; }

@@ -30,7 +30,7 @@ def name_of(stream: StreamView) -> str:
 
 class StreamList(OptionList):
     BINDINGS = [
-        Binding("enter", "select", "Detail", key_display="enter"),
+        Binding("enter", "select", "Detail", key_display="enter", tooltip="The curve of this stream"),
         Binding("S", "choose", "Step", tooltip="Make this stream the step"),
     ]
 
