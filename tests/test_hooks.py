@@ -109,10 +109,12 @@ with tf.Graph().as_default():
 def compiled(x):
     return tf.reduce_sum(x)
 
-rows = np.zeros([6, 4], "float32")
+rows, world = np.ones([6, 4], "float32"), np.zeros([6, 4], "float32")
 for i in range(6):
     compiled(tf.ones([2 + i % 3]))  # shape
     net(rows[i : i + 1])  # row
+    world[i] = i + 1
+    net(world[i][None])  # acts
 gc.collect()  # collect
 """
 
@@ -279,6 +281,12 @@ def test_what_a_line_does_is_counted_for_that_line(seen, what, marker, count):
     assert tallies and tallies[-1]["count"] == count
     if what == "host-copy":
         assert tallies[-1]["size"] == count * {"copy": 400_000, "fed": 16_000_000}[marker]
+
+
+def test_rows_that_are_written_between_the_calls_are_not_counted(seen):
+    assert not [
+        t for t in seen["activity.py"]["tallies"] if t["what"] == "one-row" and t["line"] == line_of("acts")
+    ]
 
 
 def test_ops_added_to_a_running_graph_have_a_line(seen):

@@ -35,6 +35,8 @@ _METHODS = {
 }
 #: Calls that are as good with many items as with one.
 _ONE_BY_ONE = ("model-call", "predict-on-batch")
+#: Values of a row that are looked at.
+_LOOKED_AT = 16
 
 
 class Fit:
@@ -56,8 +58,8 @@ class KerasHook(Hook):
         self._loops: dict[tuple[str, int], Loop] = {}
         self._dressed: set[tuple[type, str]] = set()
         self._callbacks = 0
-        self._cut: dict[Loop, int] = {}
-        """The array of which the last call had a row, by id."""
+        self._next_rows: dict[Loop, tuple[int, int, bytes]] = {}
+        """The row after the one that the last call had: the array's id, its number, how it begins."""
 
     def place(self, module: ModuleType) -> None:
         name = module.__name__
@@ -92,13 +94,20 @@ class KerasHook(Hook):
         return of
 
     def _is_row(self, loop: Loop, given: Any, frame: FrameType | None) -> None:
-        """Counts calls with one row of an array of which the call before had another row."""
-        base = getattr(given, "base", None)
-        if base is None or getattr(given, "shape", ())[:1] != (1,):
+        """Counts calls with the next row of an array of which the call before had one, if that next row was
+        there already by then: what an agent's world writes into a buffer is not."""
+        base: Any = getattr(given, "base", None)
+        if type(base) is not type(given) or type(given).__module__ != "numpy" or not base.shape:
             return
-        if self._cut.get(loop) == id(base):
+        if given.shape != (1, *base.shape[1:]) or not base.strides[0]:
+            return
+        begin = given.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        row = begin // base.strides[0]
+        expected = self._next_rows.pop(loop, None)
+        if expected == (id(base), row, given.flat[:_LOOKED_AT].tobytes()):
             self.kit.tallies.add("one-row", frame)
-        self._cut[loop] = id(base)
+        if 0 <= row + 1 < base.shape[0]:
+            self._next_rows[loop] = (id(base), row + 1, base[row + 1].flat[:_LOOKED_AT].tobytes())
 
     def _fitting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         fits = self._fits
