@@ -94,7 +94,7 @@ class FocusScreen(LiveScreen):
 
     def show_view(self, view: View, entry: Entry, words: str) -> None:
         self._last = (view, entry, words)
-        self._names = tuple(panel.name for panel in view.panels)
+        self._names = tuple(sorted((panel.name for panel in view.panels), key=_place))
         panel = view.panel(self.quantity)
         self.headline(entry.title, words)
         if panel is None:
@@ -143,3 +143,10 @@ class FocusScreen(LiveScreen):
             text.append("\n")
         text.rstrip()
         return text
+
+
+def _place(name: str) -> int:
+    """In the order of the main screen."""
+    order = ("latency", "rss", "gpu", "retraces")
+    kind = name.partition(".")[0]
+    return order.index(kind) if kind in order else len(order)
