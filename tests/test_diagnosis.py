@@ -174,7 +174,13 @@ def test_a_few_models_have_functions_of_their_own():
 def test_a_graph_that_grows_explains_the_memory_and_the_rise():
     gauges = {"graph ops": Grows(100, 900, 900, RISING), **rss(1e6)}
     found = diagnose(
-        facts(call("session-run", 100, 8.0), count("graph-op", 800, line=31), trend=RISING, gauges=gauges)
+        facts(
+            call("session-run", 400, 8.0),
+            count("graph-op", 3200, line=31),
+            steps=400,
+            trend=RISING,
+            gauges=gauges,
+        )
     )
     assert [f.cause for f in found] == ["graph-growth"]
     assert found[0].line == 31 and "+8 ops per step" in found[0].sentence
@@ -211,6 +217,18 @@ def test_what_is_built_again_at_every_step(what, cause):
 @pytest.mark.parametrize("what", ["model", "compile", "dataset", "iterator"])
 def test_a_few_of_them_are_how_it_is_meant(what):
     assert diagnose(facts(count(what, 5, seconds=4.0))) == ()
+
+
+def test_what_is_cleared_after_each_model_belongs_to_it():
+    pauses = {"gc pause seconds": Grows(0, 6, 6, None)}
+    cleared = count("gc-pause", 100, symbol="clear_session", line=44, seconds=6.0)
+    gc = call("gc", 100, 6.0, file="", line=0)
+    found = first(count("model", 100, seconds=1.0, line=40), cleared, gc, gauges=pauses)
+    assert (found.cause, found.line, [s.cause for s in found.symptoms]) == (
+        "model-recreated",
+        40,
+        ["gc-pause"],
+    )
 
 
 def test_an_optimizer_brings_its_variables():

@@ -14,7 +14,11 @@ _TF = "tensorflow.python."
 _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "keras.src.trainers.trainer": (("Trainer.compile", "compile"),),
     "keras.src.saving.saving_api": (("load_model", "load"), ("save_model", "save")),
-    "keras.src.models.model": (("Model.save", "save"), ("Model.save_weights", "save")),
+    "keras.src.models.model": (
+        ("Model.save", "save"),
+        ("Model.save_weights", "save"),
+        ("Model.load_weights", "load"),
+    ),
     "tf_keras.src.engine.training": (("Model.compile", "compile"), ("Model.save", "save")),
     _TF + "saved_model.load": (("load", "load"),),
     _TF + "checkpoint.checkpoint": (("Checkpoint.save", "save"), ("Checkpoint.write", "save")),

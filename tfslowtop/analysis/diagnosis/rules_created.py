@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .busy import busy
 from .facts import Count, Facts, keras_lines
 from .finding import Finding
 from .make import LEAST_SHARE, finding, ms, per_step
@@ -42,11 +43,15 @@ def models(facts: Facts) -> list[Finding]:
         for f in facts.traced
         if f.in_library or f.instances >= LEAST
     )
-    building = sum(facts.at_line(c.file, c.line) for c in built)
+    building = max(sum(facts.at_line(c.file, c.line) for c in built), _makers(facts, built))
+    # Who makes models again and again clears what is left of them as often.
+    cleared = sum(
+        c.seconds for c in facts.counted("gc-pause") if c.symbol == "clear_session" and c.late > 0.2
+    )
     calls = [c for c in facts.of("fit-call", "predict", "evaluate") if c.calls <= 2 * worst.count]
     # What a new model makes anew: itself, its variables, its functions; the first call of fit or predict.
     called = sum(c.seconds for c in calls)
-    cost = max(building, sum(c.seconds for c in built)) + max(retraced, called)
+    cost = max(building, sum(c.seconds for c in built)) + max(retraced, called) + cleared
     verb = {"load": "loaded", "compile": "compiled"}.get(worst.what, "built")
     name = "The model" if worst.what != "model" else f"The model ({worst.symbol})"
     made = finding(
@@ -64,6 +69,14 @@ def models(facts: Facts) -> list[Finding]:
         least=MUCH_OF_A_ROUND if rarely else LEAST_SHARE,
     )
     return [made] if made else []
+
+
+def _makers(facts: Facts, built: list[Count]) -> float:
+    """Seconds in the functions of the program's in which the models are made."""
+    lines = {(c.file, c.line) for c in built if c.what == "model"}
+    seen = [(c, busy(c).function) for c in facts.counted("where") if c.late > 0.1]
+    functions = {(c.file, first) for c, first in seen if first and (c.file, c.line) in lines}
+    return sum(c.seconds for c, first in seen if (c.file, first) in functions)
 
 
 def optimizers(facts: Facts) -> list[Finding]:

@@ -13,6 +13,8 @@ LEAK_PER_STEP = 2_000.0
 #: whose weight is not known.
 EXPLAINS = 0.2
 LEAST_KEPT = 30
+#: Steps from which on growth that nothing explains is a leak.
+MANY = 200
 #: Bytes that a kernel is at least; 36 kB were measured on TensorFlow 2.21 (scenarios/seeded_random.py).
 KERNEL = 20_000
 #: They come so slowly that a program which soon ends does not care: a share of all its memory.
@@ -54,8 +56,8 @@ def leaks(facts: Facts) -> list[Finding]:
     draw = _draw(facts, per) if holder is None else None
     if draw is not None:
         return _kernels(facts, draw, per)
-    if holder is None and rss.rise < LEAK:
-        return []  # it goes up and down: an allocator that takes and gives back
+    if holder is None and (rss.rise < LEAK or facts.steps < MANY):
+        return []  # it goes up and down, or fills up at first: an allocator that takes and gives back
     what = "no list, dict or set that the program has a name for grows with it"
     if holder is not None:
         things = "entries with tensors" if tensors else "entries"
