@@ -314,6 +314,8 @@ def test_a_world_that_an_agent_acts_in_is_its_work():
     assert diagnose(facts(world, step_why="the loop that does the work")) == ()
     little = count("where", 30, symbol="user||", seconds=3.0, line=33)
     assert diagnose(facts(little, call("function", 100, 2.0))) == ()
+    draws = count("where", 30, symbol="user||", seconds=6.0, line=33)
+    assert diagnose(facts(draws, call("function", 5000, 2.0), steps=5000)) == ()
 
 
 def test_python_in_the_step_and_in_the_pipeline():

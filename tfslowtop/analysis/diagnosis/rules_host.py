@@ -14,6 +14,8 @@ from .rules_step import hottest, inside
 #: agent's world or an evaluation of one's own take a third of many a healthy program.
 WAITING = 0.3
 PREPARING = 0.5
+#: Seconds per step below which it is no more than drawing a batch of numbers for a model that is small.
+DRAWING = 4e-3
 WRITING = 0.2
 #: Calls of functions per step from which on the program does more than train: it acts and looks at what comes of it.
 ACTS = 1.5
@@ -66,7 +68,7 @@ def preparing(facts: Facts) -> list[Finding]:
     if taken < PREPARING * step.seconds:
         return []
     calls = sum(c.calls for c in facts.of("function", "model-call", "predict", "predict-on-batch"))
-    if calls > ACTS * facts.steps or step.kind == "fit":
+    if calls > ACTS * facts.steps or step.kind == "fit" or taken < DRAWING * step.calls:
         return []
     place, most = next(iter(lines.items()))
     made = finding(
