@@ -31,7 +31,7 @@ async def test_a_screen_that_is_opened_while_paused_shows_the_moment_of_the_paus
         await until(pilot, lambda: isinstance(app.screen, FocusScreen) and len(chart(app)._data.mid))
         assert chart(app)._data.mid.tolist() == pytest.approx(still.panel("latency").curve.mid, nan_ok=True)
         await pilot.press("tab")
-        await until(pilot, lambda: "retraces" in text(app))
+        await until(pilot, lambda: "host memory" in text(app))
         await pilot.press("escape")
         await open_detail(pilot, app)
         await until(pilot, lambda: "600 values since" in text(app))
