@@ -157,7 +157,7 @@ def datasets(facts: Facts) -> list[Finding]:
         symbol=worst.symbol.strip("_"),
         since=worst.since,
         created=count,
-        least=0.2 if rarely else 0.15,
+        least=0.15,
     )
     return [made] if made else []
 
