@@ -153,8 +153,8 @@ def test_gpus_in_the_middle_of_a_run(library, tmp_path):
         pace.path.unlink()
         report = run.end()
     assert report["target"]["exit_code"] == 0 and not report["notes"]
-    # Nothing is said against the code; whether there were busy neighbours, a test cannot know.
-    assert {f["cause"] for f in report["findings"]} <= {*causes, "cpu-contention"}
+    # Nothing is said against the code but that it sleeps; whether there were busy neighbours, a test cannot know.
+    assert {f["cause"] for f in report["findings"]} <= {*causes, "cpu-contention", "input-bound"}
 
 
 def cold_file(path: Path, size: int) -> str:
