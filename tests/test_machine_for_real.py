@@ -153,7 +153,7 @@ def test_gpus_in_the_middle_of_a_run(library, tmp_path):
         pace.path.unlink()
         report = run.end()
     assert report["target"]["exit_code"] == 0 and not report["notes"]
-    # Nothing is said against the code but that it sleeps; whether there were busy neighbours, a test cannot know.
+    # Nothing is said against the code but that it sleeps; whether neighbours were busy, a test cannot know.
     assert {f["cause"] for f in report["findings"]} <= {*causes, "cpu-contention", "input-bound"}
 
 

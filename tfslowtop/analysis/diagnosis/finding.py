@@ -64,6 +64,8 @@ class Finding:
     def share_words(self) -> str:
         if self.basis == "not measured":
             return "memory" if self.cause.endswith("-leak") else "not measured"
+        if self.share < 0.01:
+            return "less than 1 % of the time"
         return f"{'up to ' if self.basis == 'at most' else ''}{100 * self.share:.0f} % of the time"
 
     @property
