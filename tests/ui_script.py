@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import pytest
 
 from tests.recording import RECORDINGS, load
+from tests.ui_source import Played, freeze
 from tfslowtop.agent.events import ChooseStep, Command, Ended, Event, Output, Step
 from tfslowtop.ui.attach import AttachApp
 
 SECOND = 1_000_000_000
 
 
-class Recorded:
+class Recorded(Played):
     """What a `ScriptSource` is to the app. It ends when it is told to."""
 
     def __init__(self, name: str = "", argv0: str = "") -> None:
@@ -35,17 +34,6 @@ class Recorded:
         self.put(*([Output(output)] if output else []), Ended(code, how, self.now))
 
     # What a source is
-
-    @property
-    def pid(self) -> int | None:
-        return None
-
-    def start(self) -> None:
-        pass
-
-    def rest(self, seconds: float) -> bool:
-        time.sleep(min(seconds, 0.02))
-        return False
 
     def events(self, timeout: float) -> Sequence[Event]:
         taken, self._events = self._events, []
@@ -69,18 +57,7 @@ class Recorded:
     def type(self, text: str) -> None:
         self.typed += text
 
-    def close(self) -> None:
-        pass
-
 
 def app(monkeypatch: pytest.MonkeyPatch, source: Recorded, **options: bool) -> AttachApp:
-    clock = SimpleNamespace(
-        perf_counter_ns=lambda: source.now,
-        time_ns=lambda: source.now,
-        monotonic=time.monotonic,
-        process_time=lambda: 0.0,
-    )
-    monkeypatch.setattr("tfslowtop.watch.time", clock)
-    monkeypatch.setattr("tfslowtop.ui.app.time", clock)
-    monkeypatch.setattr("tfslowtop.ui.app.REFRESH", 0.1)
+    freeze(monkeypatch, source)
     return AttachApp(lambda: source, **{"ascii": False, **options})  # type: ignore[arg-type, return-value]

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Protocol
 
 import numpy as np
 import pytest
@@ -80,7 +81,25 @@ def iteration(s: list, fixes: Fixes, i: int) -> float:
 '''
 
 
-class Script:
+class Played:
+    """What every source is that has no process."""
+
+    @property
+    def pid(self) -> int | None:
+        return None
+
+    def start(self) -> None:
+        pass
+
+    def rest(self, seconds: float) -> bool:
+        time.sleep(min(seconds, 0.02))
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+class Script(Played):
     """A run that gets slower until `keep_list` is on. It is its own clock: time passes when it says so."""
 
     def __init__(self, seconds: float = 30.0) -> None:
@@ -146,17 +165,6 @@ class Script:
 
     # What a source is
 
-    @property
-    def pid(self) -> int | None:
-        return None
-
-    def start(self) -> None:
-        pass
-
-    def rest(self, seconds: float) -> bool:
-        time.sleep(min(seconds, 0.02))
-        return False
-
     def events(self, timeout: float) -> Sequence[Event]:
         with self._lock:
             taken, self._events = list(self._events), deque()
@@ -178,9 +186,6 @@ class Script:
         self.stopped = True
         self.put(Ended(0, "It was stopped.", self._written))  # each time: runs one after the other share it
 
-    def close(self) -> None:
-        pass
-
 
 def entry(folder: Path) -> Entry:
     path = folder / "history.py"
@@ -188,7 +193,11 @@ def entry(folder: Path) -> Entry:
     return load(path)
 
 
-def freeze(monkeypatch: pytest.MonkeyPatch, script: Script) -> None:
+class HasTime(Protocol):
+    now: int
+
+
+def freeze(monkeypatch: pytest.MonkeyPatch, script: HasTime) -> None:
     """The script's clock for all that ends up on the screen, and more views a second than people need."""
     clock = SimpleNamespace(
         perf_counter_ns=lambda: script.now,

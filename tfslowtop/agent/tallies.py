@@ -70,7 +70,7 @@ class Tallies:
                 continue
             place = self._lines.get((code_id, offset))
             if place is None:
-                place = self._lines[code_id, offset] = _line(self._codes.get(code_id), offset)
+                place = self._lines[code_id, offset] = line_of(self._codes.get(code_id), offset)
             line = (what, symbol, *place)
             total = self._totals.setdefault(line, [0, 0, 0])
             for i in range(3):
@@ -87,7 +87,8 @@ class Tallies:
         return [Tally(*line, total[0], total[1], total[2], now) for line, total in totals]
 
 
-def _line(code: Any, offset: int) -> tuple[str, int]:
+def line_of(code: Any, offset: int) -> tuple[str, int]:
+    """The file and the line of an instruction."""
     if code is None:
         return "", 0
     for start, end, line in code.co_lines():

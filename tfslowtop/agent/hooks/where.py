@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 
 from ..frames import uncollected
 from ..kit import Kit
+from ..tallies import line_of
 from .closely import OURS, OWN, STAND_FOR_OTHERS, Close, Place
 from .hook import Hook
 
@@ -50,24 +51,25 @@ class WhereHook(Hook):
         wall = min(now - self._last, _MOST) if self._last else 0
         self._last = now
         with uncollected():
-            self._look(now, wall)
+            met = self._meet(wall)
+        if met is not None and not self._is_drawn(now, wall):
+            self._count(*met, wall)
 
-    def _look(self, now: int, wall: int) -> None:
+    def _meet(self, wall: int) -> tuple[str, CodeType, int] | None:
+        """With what the main thread is busy, and where."""
         frames = sys._current_frames()
         # Our own frame refers to this dict: with ours in it, a cycle would keep the program's frames alive.
         frames.pop(threading.get_ident(), None)
         frame = frames.pop(self._main or 0, None)
         if frame is None or not wall:
-            return
+            return None
         for other in frames.values():
             self._look_at(other, wall)
         user, callee = self._users(frame)
         if user is None:
-            return
-        if self._is_drawn(now, wall):
-            return
+            return None
         busy = f"{'tracing' if self.kit.quiet[0] else _package(frame, user)}|{callee}"
-        self._count(busy, user.f_code, user.f_lasti, wall)
+        return busy, user.f_code, user.f_lasti
 
     def _count(self, busy: str, code: CodeType, offset: int, wall: int) -> None:
         """With the first line of the user's own function behind it; 0 at the top of a file."""
@@ -79,8 +81,7 @@ class WhereHook(Hook):
     def _writes(self, code: CodeType, offset: int) -> bool:
         known = self._writing.get((id(code), offset))
         if known is None:
-            line = next((line for start, end, line in code.co_lines() if start <= offset < end), 0)
-            text = linecache.getline(code.co_filename, line or 0)
+            text = linecache.getline(*line_of(code, offset))
             known = self._writing[id(code), offset] = _WRITING.search(text) is not None
         return known
 

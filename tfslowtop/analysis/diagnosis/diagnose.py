@@ -23,7 +23,7 @@ Rule = Callable[[Facts], list[Finding]]
 
 RULES: tuple[Rule, ...] = (
     *rules_traces.RULES, *rules_graphs.RULES, *rules_created.RULES, *rules_step.RULES, *rules_data.RULES,
-    *rules_host.RULES, *rules_items.RULES,    *rules_memory.RULES, *rules_machine.RULES,
+    *rules_host.RULES, *rules_items.RULES, *rules_memory.RULES, *rules_machine.RULES,
 )  # fmt: skip
 
 _RETRACES = (

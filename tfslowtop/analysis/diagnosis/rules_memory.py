@@ -75,7 +75,7 @@ def leaks(facts: Facts) -> list[Finding]:
         confidence="high" if holder is not None and holder.file else "medium",
         names={"container": name or "what grows"},
         bytes_per_step=per,
-        memory_share=min(1.0, per * facts.steps / max(rss.last, 1.0)),
+        memory_share=_share(facts, per),
         rss=rss.last,
         kept=holder.count if holder else None,
         entry_bytes=holder.size / holder.count if holder and holder.count else None,
@@ -91,6 +91,11 @@ def _draw(facts: Facts, per: float) -> Count | None:
     return draws[0]
 
 
+def _share(facts: Facts, per: float) -> float:
+    """Of the memory, what has leaked."""
+    return min(1.0, per * facts.steps / max(facts.gauges["rss"].last, 1.0))
+
+
 def _kernels(facts: Facts, draw: Count, per: float) -> list[Finding]:
     if per * facts.steps < SLOW_LEAK * facts.gauges["rss"].last:
         return []
@@ -104,7 +109,7 @@ def _kernels(facts: Facts, draw: Count, per: float) -> list[Finding]:
         symbol="tf.random",
         since=draw.since,
         bytes_per_step=per,
-        memory_share=min(1.0, per * facts.steps / max(facts.gauges["rss"].last, 1.0)),
+        memory_share=_share(facts, per),
         draws=draw.count,
     )
     return [made] if made else []

@@ -20,6 +20,7 @@ from ..widgets.curve import OUTLIERS, Mode
 from ..widgets.panel import title
 from .detail import show_curve
 from .live import LiveScreen
+from .main import FIXED
 
 
 class Big(Horizontal):
@@ -147,6 +148,5 @@ class FocusScreen(LiveScreen):
 
 def _place(name: str) -> int:
     """In the order of the main screen."""
-    order = ("latency", "rss", "gpu", "retraces")
     kind = name.partition(".")[0]
-    return order.index(kind) if kind in order else len(order)
+    return FIXED.index(kind) if kind in FIXED else len(FIXED)
