@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -162,6 +162,16 @@ def test_a_busy_neighbour(proc):
         with running(SPIN):
             reading = until(sensor.read, lambda reading: (reading.machine.others or 0) > 50)
         assert reading.process.cpu is not None and reading.process.cpu < 10
+
+
+def test_a_machine_without_a_core_left_over_is_full(proc):
+    with running(SLEEP) as process, ExitStack() as neighbours:
+        sensor = HostSensor(process.pid, proc)
+        assert not sensor.read().full, "nothing is known yet"
+        for _ in range(os.cpu_count() or 1):
+            neighbours.enter_context(running(SPIN))
+        reading = until(sensor.read, lambda reading: reading.full)
+        assert reading.machine.cpu > 85 * reading.machine.cpus
 
 
 @linux

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.test_ui_screens import open_detail, play, text, until
+from tfslowtop.sensors.host import HostReading, MachineReading
 from tfslowtop.ui.screens.detail import DetailScreen
 from tfslowtop.ui.screens.focus import FocusScreen
 from tfslowtop.ui.screens.main import MainScreen
@@ -83,5 +86,16 @@ async def test_the_baseline_stands_behind_every_chart_and_goes_again(play):
         await until(pilot, lambda: "baseline" not in text(app).lower().replace("b baseline", ""))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, MainScreen) and panel.curve._data.ghost is None)
+
+    await play(act)
+
+
+async def test_where_no_core_is_left_over_the_curves_move_half_as_often(play):
+    async def act(pilot, app, script):
+        usual = app._lens.refresh
+        full = HostReading(0, 1, machine=MachineReading(cpus=2.0, cpu=199.0))
+        app._run.sampler = SimpleNamespace(host=full, gpu=None, shown=lambda *told: None, stop=lambda **k: None)
+        script.play(1)
+        await until(pilot, lambda: app._lens.refresh == 2 * usual)
 
     await play(act)

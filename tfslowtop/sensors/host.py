@@ -24,6 +24,9 @@ from tfslowtop.sensors.pace import Paced
 from tfslowtop.sensors.procfs import LinuxProcess, ProcessReading, number_after, slurp
 from tfslowtop.sensors.psutil_process import PsutilProcess
 
+#: Of all cores: from here on, what we use is taken from the watched program.
+_FULL = 0.9
+
 #: None where psutil is all there is.
 PROC = Path("/proc") if sys.platform == "linux" else None
 
@@ -77,6 +80,12 @@ class HostReading:
     @property
     def state(self) -> str:
         return self.process.state
+
+    @property
+    def full(self) -> bool:
+        """No core was left over during the last second."""
+        machine = self.machine
+        return machine.cpu is not None and machine.cpu >= _FULL * 100 * (machine.cpus or 1)
 
 
 class _Process(Protocol):

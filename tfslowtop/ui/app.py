@@ -22,7 +22,7 @@ from .options import Options as Options
 from .screens.live import LiveScreen
 from .screens.main import MainScreen
 from .state import state
-from .stopped import mind_being_stopped, terminal_is_there
+from .stopped import leave_when_told, mind_being_stopped, terminal_is_there
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
 from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
@@ -100,7 +100,16 @@ class TfslowtopApp(Windows):
         self.push_screen(self._main)
         self.set_interval(1.0, self._every_second)
         mind_being_stopped(self)
-        self.call_after_refresh(self._begin)
+        leave_when_told(self)
+        self.call_after_refresh(self._load)
+
+    @work(thread=True)
+    def _load(self) -> None:
+        """What a run needs, while the first picture is seen: NumPy is most of it, and keys work meanwhile."""
+        from .. import watch  # noqa: F401
+        from ..sources import child  # noqa: F401
+
+        self.call_later(self._begin)
 
     def _begin(self) -> None:
         if self._options.demo is not None:
@@ -113,7 +122,7 @@ class TfslowtopApp(Windows):
 
     def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
         """Ends what runs and starts this."""
-        from ..watch import Run  # a quarter of all imports: the first picture does not wait for it
+        from ..watch import Run
 
         self.end_run()
         entry = self.reload(entry)
@@ -176,8 +185,10 @@ class TfslowtopApp(Windows):
         self._lens.columns = max(self.size.width, self.LEAST_COLUMNS)
         # Repainting is most of what the watcher costs; where nobody is at the keys it can wait a little.
         watched = self._tour is not None or time.monotonic() - self._touched < self.ALONE_AFTER
-        self._lens.refresh = REFRESH if watched and not self._paused else self.ALONE
         run, words = self._run, self._words()
+        refresh = REFRESH if watched and not self._paused else self.ALONE
+        host = run.sampler.host if run is not None and run.sampler else None
+        self._lens.refresh = 2 * refresh if host is not None and host.full else refresh
         shown = self._still if self._paused else self._view
         if shown is not None and isinstance(self.screen, LiveScreen):
             self.screen.baselines = self._baselines

@@ -1,7 +1,8 @@
-"""What may happen to an app in its terminal: somebody else stops it (SIGSTOP), or the terminal goes."""
+"""What may happen to an app in its terminal: it is stopped (SIGSTOP) or told to go, or the terminal goes."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -28,6 +29,13 @@ def mind_being_stopped(app: App[Any]) -> None:
             app.call_later(app.refresh)
 
     signal.signal(signal.SIGCONT, go_on)
+
+
+def leave_when_told(app: App[Any]) -> None:
+    """As after `q`, so that the terminal is given back as it was and no directory of ours stays behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup's SIGHUP stays ignored
+            asyncio.get_running_loop().add_signal_handler(number, app.exit, None, 128 + number)
 
 
 def terminal_is_there() -> bool:
