@@ -94,7 +94,9 @@ async def test_where_no_core_is_left_over_the_curves_move_half_as_often(play):
     async def act(pilot, app, script):
         usual = app._lens.refresh
         full = HostReading(0, 1, machine=MachineReading(cpus=2.0, cpu=199.0))
-        app._run.sampler = SimpleNamespace(host=full, gpu=None, shown=lambda *told: None, stop=lambda **k: None)
+        app._run.sampler = SimpleNamespace(
+            host=full, gpu=None, shown=lambda *told: None, stop=lambda **k: None
+        )
         script.play(1)
         await until(pilot, lambda: app._lens.refresh == 2 * usual)
 
