@@ -49,7 +49,9 @@ def told(view: View) -> list[str]:
         lines.append(f"     {f.fix.summary}")
         lines += [f"     explains: {s.cause}  {s.place}  {s.sentence}" for s in f.symptoms[:3]]
     if not view.findings and view.tensorflow:
-        lines.append(f"  {view.healthy}")
+        failed = view.ended is not None and view.ended.code != 0
+        healthy = view.healthy.replace("wrong found", "slow found until then") if failed else view.healthy
+        lines.append(f"  {healthy}")
     return lines
 
 
