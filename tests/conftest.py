@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,11 +33,19 @@ def scenario_file(tmp_path: Path):
     return write
 
 
+@pytest.fixture(scope="session")
+def _sockets() -> Iterator[str]:
+    """Where sockets are made (their paths must be short): a watcher that a test kills leaves its directory."""
+    with tempfile.TemporaryDirectory(prefix="tfs-", ignore_cleanup_errors=True) as directory:
+        yield directory
+
+
 @pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _plain_environment(monkeypatch: pytest.MonkeyPatch, _sockets: str) -> None:
     """Tests see the same terminal everywhere, whatever the caller's environment says."""
     for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_FPS", "COLUMNS", "LINES", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", _sockets)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
 
 

@@ -109,9 +109,18 @@ with tf.Graph().as_default():
 def compiled(x):
     return tf.reduce_sum(x)
 
+@tf.function(jit_compile=True)
+def inner(x):
+    return tf.reduce_sum(x)
+
+@tf.function(input_signature=[tf.TensorSpec([None])])
+def outer(x):
+    return inner(x) + 1.0
+
 rows, world = np.ones([6, 4], "float32"), np.zeros([6, 4], "float32")
 for i in range(6):
     compiled(tf.ones([2 + i % 3]))  # shape
+    outer(tf.ones([2 + i % 3]))  # within
     net(rows[i : i + 1])  # row
     world[i] = i + 1
     net(world[i][None])  # acts
@@ -270,6 +279,7 @@ def line_of(marker: str) -> int:
         ("dataset", "dataset", 1),
         ("session", "session", 4),
         ("xla-shape", "shape", 3),
+        ("xla-shape", "within", 3),
         ("one-row", "row", 5),
         ("gc-pause", "collect", 1),
     ],

@@ -1,7 +1,7 @@
 """New shapes that reach a function which XLA compiles: each one is compiled for, and no trace tells of it.
 
-Only functions with jit_compile=True whose signature leaves a dimension open are watched, each by itself: the
-calls of all others do not come by here.
+Only functions that are compiled, or call one that is, and whose signature leaves a dimension open are watched,
+each by itself: the calls of all others do not come by here.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ class Shapes:
         self._kit = kit
         self._watched: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def watch(self, concrete: Any, name: str) -> None:
-        """A function that has just been traced to be compiled."""
+    def watch(self, concrete: Any, name: str, jit: bool) -> None:
+        """A function that has just been traced."""
         own = concrete.inputs[: len(concrete.inputs) - len(concrete.captured_inputs)]
         if all(tensor.shape.is_fully_defined() for tensor in own):
             return  # a new shape is a new trace
+        if not jit and not _calls_compiled(concrete.graph):
+            return
         wrapper = self._calling(weakref.ref(concrete), getattr(type(concrete), _PLACE), name)
         dress(wrapper, getattr(type(concrete), _PLACE))
         setattr(concrete, _PLACE, wrapper)
@@ -66,6 +68,11 @@ class Shapes:
             return result
 
         return _call_flat
+
+
+def _calls_compiled(graph: Any) -> bool:
+    calls = (op for op in graph.get_operations() if op.type.endswith("PartitionedCall"))
+    return any("_XlaMustCompile" in op.node_def.attr and op.get_attr("_XlaMustCompile") for op in calls)
 
 
 def _key(inputs: Any) -> tuple[Any, ...]:

@@ -118,8 +118,8 @@ class TraceHook:
                     if seen is not None:
                         kit.tallies.put("trace-ops", name, seen.file, seen.line, seen.times, wall, seen.ops)
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
-            if jit and concrete is not None and self._shapes is not None:
-                self._shapes.watch(concrete, name)
+            if concrete is not None and self._shapes is not None:
+                self._shapes.watch(concrete, name, jit)
             self._emit(
                 Trace(
                     *place, self._numbers[place], start, wall, reasons, *user, nested=self._depth > 0, jit=jit
