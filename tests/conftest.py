@@ -35,7 +35,7 @@ def scenario_file(tmp_path: Path):
 
 @pytest.fixture(scope="session")
 def _sockets() -> Iterator[str]:
-    """Where sockets are made (their paths must be short): a watcher that a test kills leaves its directory."""
+    """Where sockets are made (a short path): a watcher that a test kills leaves its directory behind."""
     with tempfile.TemporaryDirectory(prefix="tfs-", ignore_cleanup_errors=True) as directory:
         yield directory
 
