@@ -32,6 +32,8 @@ class Kit:
         self.tallies = Tallies(self.places)
         self.quiet = [0]
         """Not zero while a function is being traced: what happens then is part of the trace."""
+        self.traces = 0
+        """How many there have been."""
         self.traced_bits = [0]
         """What the functions that are being traced do, innermost last."""
         self.sources: set[int] = set()

@@ -43,6 +43,7 @@ class DataHook(Hook):
         self._next = 0
         self._fit: tuple[Loop | None, int, int, int] = (None, 0, 0, 0)
         """The last state of fit: its batches, their time, when."""
+        self._traces = 0
         self._waits: dict[int, Loop] = {}
 
     def place(self, module: ModuleType) -> None:
@@ -106,9 +107,10 @@ class DataHook(Hook):
             self.kit.quiet[0] -= 1
         now, before = time.perf_counter_ns(), self._fit
         self._fit = (fit, fit.count, fit.buffer.total_wall(), now)
-        batches = fit.count - before[1]
-        if fit is not before[0] or batches < 1 or not gaps:
-            return  # the first batches have a trace in them that is in no gap
+        batches, traces = fit.count - before[1], self.kit.traces - self._traces
+        self._traces += traces
+        if fit is not before[0] or traces or batches < 1 or not gaps:
+            return  # the first batches of a model have a trace in them that is in no gap
         known = gaps[-batches:]
         waited = self._fit[2] - before[2] - batches * sum(known) * 1000 // len(known)
         start, pace = before[3], (now - before[3]) // batches

@@ -1,7 +1,7 @@
 """New shapes that reach a function which XLA compiles: each one is compiled for, and no trace tells of it.
 
-Only functions that are compiled, or call one that is, and whose signature leaves a dimension open are watched,
-each by itself: the calls of all others do not come by here.
+Only functions that are compiled, or call one that is, and whose signature leaves a dimension open are
+watched, each by itself: the calls of all others do not come by here.
 """
 
 from __future__ import annotations

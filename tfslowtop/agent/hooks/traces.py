@@ -99,6 +99,7 @@ class TraceHook:
             bits = 0
             if kit is not None:
                 kit.quiet[0] -= 1
+                kit.traces += 1
                 bits = kit.traced_bits.pop() if len(kit.traced_bits) > 1 else 0
                 kit.traced_bits[-1] |= bits
         try:

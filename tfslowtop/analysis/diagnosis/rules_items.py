@@ -17,6 +17,8 @@ LEAST_ROWS = 50
 #: The share of a step from which on a function is what the step does.
 WHOLE = 0.6
 SHORT_ROW = 25e-3
+#: The share of a turn from which on what happens between two calls is work of its own, and how far down it reads.
+WORLD, _BODY = 0.3, 20
 
 
 def per_sample(facts: Facts) -> list[Finding]:
@@ -102,7 +104,7 @@ def _calls_per_item(facts: Facts) -> Finding | None:
         place = (
             (traced.user_file, traced.user_line) if traced and traced.user_file else (call.file, call.line)
         )
-        if _decides(pulls, place, call.calls):
+        if _decides(pulls, place, place[1], call.calls) or _acts(facts, pulls, place, call):
             continue
         many = call.calls >= ITEMS_PER_STEP * steps
         ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
@@ -133,9 +135,21 @@ def _calls_per_item(facts: Facts) -> Finding | None:
     return None
 
 
-def _decides(pulls: list[Count], place: tuple[str, int], calls: int) -> bool:
+def _decides(pulls: list[Count], place: tuple[str, int], last: int, calls: int) -> bool:
     """Whether Python needs each result before the next call, as an agent in its world does."""
-    return sum(c.count for c in pulls if (c.file, c.line) == place) >= 0.5 * calls
+    own = (c.count for c in pulls if c.file == place[0] and place[1] <= c.line <= last)
+    return sum(own) >= 0.5 * calls
+
+
+def _acts(facts: Facts, pulls: list[Count], place: tuple[str, int], call: Call) -> bool:
+    """The same on further lines: once per turn of a loop that has as much else to do, a world to move."""
+    turns = [c for c in facts.of("loop") if c.file == place[0] and c.line <= place[1]]
+    loop = max(turns, key=lambda c: c.line, default=None)
+    if loop is None or not 0.8 * call.calls <= loop.calls <= call.calls:
+        return False
+    return loop.seconds - call.seconds >= WORLD * loop.seconds and _decides(
+        pulls, place, place[1] + _BODY, call.calls
+    )
 
 
 def _indexing(facts: Facts) -> Finding | None:
