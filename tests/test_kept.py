@@ -6,14 +6,15 @@ import functools
 import gc
 import linecache
 import sys
-import time
 import weakref
 from collections import OrderedDict, defaultdict, deque
+from types import SimpleNamespace
 
 import pytest
 
 from tfslowtop.agent import names
 from tfslowtop.agent.grows import grows
+from tfslowtop.agent.hooks.kept import KeptHook
 from tfslowtop.agent.names import Kept, Look, own_modules, variables, weigh
 from tfslowtop.agent.places import Places
 
@@ -27,7 +28,7 @@ def patience(monkeypatch):
 def look(frame) -> dict[str, Kept]:
     places = Places(__file__)
     modules = own_modules(places)
-    found = Look(places, time.perf_counter_ns())
+    found = Look(places)
     found.around(frame, modules)
     return {kept.name: kept for kept in found.found}
 
@@ -84,7 +85,7 @@ def test_every_frame_on_the_way_out_is_looked_into():
     lengths = []
 
     def around(frame):
-        found = Look(places, time.perf_counter_ns())
+        found = Look(places)
         found.around(frame)
         lengths.extend(kept.length for kept in found.found if kept.name == "mine")
 
@@ -173,7 +174,7 @@ def test_the_line_that_fills_it(name, line):
 def test_what_only_a_library_has_a_name_for_is_looked_at_when_it_is_lent():
     lent = [Keeper()]
     places = Places(__file__)
-    found = Look(places, time.perf_counter_ns())
+    found = Look(places)
     found.around(None, (), {"Keeper": lent[0]})
     assert {kept.name for kept in found.found} >= {"Keeper.log", "Keeper.by_name"}
 
@@ -183,3 +184,24 @@ def test_a_closure_weighs_what_it_keeps():
     size, tensor = weigh(lambda: big)
     assert size > 100_000 and not tensor
     assert weigh(functools.partial(print, big))[0] > 100_000
+
+
+def test_a_look_that_was_cut_short_forgets_nothing(monkeypatch):
+    places = Places(__file__)
+    told = []
+    tracker = SimpleNamespace(loops=[])
+    tallies = SimpleNamespace(put=lambda what, *rest: told.append((what, rest[3])))
+    hook = KeptHook(SimpleNamespace(places=places, tracker=tracker, tallies=tallies))
+    history = []
+
+    def judged(budget: int) -> bool:
+        monkeypatch.setattr(names, "_BUDGET", budget)
+        found = Look(places)
+        found.around(None, lent={"history": history})
+        hook._judge(found)
+        return found.whole
+
+    assert judged(10**12)
+    history += range(20)
+    assert not judged(-1) and told == []
+    assert judged(10**12) and told == [("kept-object", 20)]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from .places import Places
 
-#: Nanoseconds after which a look ends, wherever it is.
+#: Nanoseconds of this thread's own time after which a look ends, wherever it is.
 _BUDGET = 5_000_000
 _DEEP = 5
 #: A longer container is measured and its newest entry looked at; a shorter one is looked through.
@@ -52,11 +52,13 @@ class Kept(NamedTuple):
 
 
 class Look:
-    def __init__(self, places: Places, start: int) -> None:
+    def __init__(self, places: Places) -> None:
         self._places = places
-        self._end = start + _BUDGET
+        self._end = time.thread_time_ns() + _BUDGET
         self._met: set[int] = set()
         self.found: list[Kept] = []
+        self.whole = True
+        """Whether it came to its end."""
 
     def around(
         self, frame: FrameType | None, modules: Iterable[str] = (), lent: dict[str, Any] | None = None
@@ -91,7 +93,10 @@ class Look:
         kind = type(value)
         if kind in _PLAIN or value is None or kind is ModuleType:
             return
-        if depth > _DEEP or id(value) in self._met or time.perf_counter_ns() > self._end:
+        if depth > _DEEP or id(value) in self._met:
+            return
+        if time.thread_time_ns() > self._end:
+            self.whole = False
             return
         self._met.add(id(value))
         if _called(kind) in ("ListWrapper", "_DictWrapper"):  # TensorFlow's, around a list of a tf.Module's

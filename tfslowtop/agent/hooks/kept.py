@@ -4,7 +4,7 @@ No list of all objects is ever asked for: it has some that are just being made o
 crashed programs. Here everything is reached by names of the program's own, so it is whole and alive. The look
 is taken by the main thread itself, inside a call that a hook has wrapped anyway; every reference is gone when
 that call goes on. No code of the program's runs: sizes and attributes are read by the built-in types' own
-methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 5 ms.
+methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 5 ms of work.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ _SHARE = 0.005
 #: Entries that a container has to gain before it is told of.
 _LEAST = 10
 _TOLD = 3
+#: Containers that are remembered when looks are cut short.
+_REMEMBERED = 10_000
 
 
 class KeptHook(Hook):
@@ -38,7 +40,7 @@ class KeptHook(Hook):
         super().__init__(kit)
         self._next = self._rss = self._spent = 0
         self._first: dict[tuple[str, int], int] = {}
-        self._seen: list[Kept] | None = None
+        self._seen: Look | None = None
         self._modules: dict[str, str] = {}
         self._imported = 0
         self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -78,24 +80,25 @@ class KeptHook(Hook):
 
     def _look(self, frame: FrameType | None) -> None:
         """On the main thread, in a hooked call; `frame` is who made it."""
-        start = time.perf_counter_ns()
-        look = Look(self.kit.places, start)
+        start, used = time.perf_counter_ns(), time.thread_time_ns()
+        look = Look(self.kit.places)
         lent = ((name, reference()) for name, reference in list(self.kit.lent.items()))
         look.around(frame, self._modules, {name: value for name, value in lent if value is not None})
-        took = time.perf_counter_ns() - start
+        took = time.thread_time_ns() - used
         self._spent += took
         self._next = start + max(_PAUSE, int(took / _SHARE))
-        self._seen = look.found
+        self._seen = look
 
-    def _judge(self, seen: list[Kept]) -> None:
+    def _judge(self, look: Look) -> None:
         """On the agent's thread: what has grown since it was seen first, by how many bytes it holds."""
         grown = []
-        for kept in seen:
+        for kept in look.found:
             before = self._first.setdefault(_key(kept), kept.length)
             if kept.length - before >= _LEAST:
                 grown.append((kept, kept.length - before))
-        present = {_key(kept) for kept in seen}
-        self._first = {key: length for key, length in self._first.items() if key in present}
+        if look.whole or len(self._first) > _REMEMBERED:
+            present = {_key(kept) for kept in look.found}
+            self._first = {key: length for key, length in self._first.items() if key in present}
         grown.sort(key=lambda pair: -pair[0].bytes * pair[1])
         loops = [loop for loop in self.kit.tracker.loops if loop.count >= _TURNS]
         files = [*dict.fromkeys(loop.file for loop in loops), *self._modules.values()]
