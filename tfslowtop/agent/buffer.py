@@ -18,7 +18,7 @@ CAPACITY = 1 << 20
 class Buffer:
     """The same face to the sender as a `Ring`; `put((start, wall, cpu))` to the writers."""
 
-    __slots__ = ("_data", "cpu", "lost", "put", "tail", "wall")
+    __slots__ = ("_data", "cpu", "longest", "lost", "put", "tail", "wall")
 
     def __init__(self) -> None:
         self._data: list[int] = []
@@ -28,6 +28,7 @@ class Buffer:
         self.wall = 0
         """Sums over what was drained, so that nothing is summed on the hot path."""
         self.cpu = 0
+        self.longest = 0
 
     @property
     def head(self) -> int:
@@ -45,7 +46,9 @@ class Buffer:
         chunk = data[: 3 * count]
         del data[: 3 * count]
         self.tail += count
-        self.wall += sum(chunk[1::3])
+        walls = chunk[1::3]
+        self.wall += sum(walls)
+        self.longest = max(self.longest, max(walls, default=0))
         self.cpu += sum(chunk[2::3])
         return first, array("q", chunk).tobytes()
 

@@ -44,7 +44,7 @@ def choose(loops: list[Loop], calls: list[Loop]) -> tuple[Loop, str] | None:
     alive = [loop for loop in alive if loop.main] or alive
     training = _heaviest({_whole_update(loop) for loop in alive if _updates(loop)} - {None})
     working = _heaviest({_whole_work(loop, alive) for loop in alive if _works(loop)})
-    if training is not None and (working is None or _wall(training) > _TRIFLE * _wall(working)):
+    if training is not None and (working is None or _usual(training) > _TRIFLE * _usual(working)):
         if training.kind == "fit":
             return training, "the batches of fit"
         return training, "the smallest loop that computes a gradient and updates the model"
@@ -67,6 +67,11 @@ _CALLED = (
 
 def _wall(loop: Loop) -> int:
     return loop.buffer.total_wall()
+
+
+def _usual(loop: Loop) -> int:
+    """Of what is begun once, without the longest turn: a function was traced in it."""
+    return _wall(loop) - (loop.buffer.longest if loop.entries <= 1 else 0)
 
 
 def _heaviest(loops: set[Loop | None] | set[Loop]) -> Loop | None:

@@ -4,7 +4,8 @@ No list of all objects is ever asked for: it has some that are just being made o
 crashed programs. Here everything is reached by names of the program's own, so it is whole and alive. The look
 is taken by the main thread itself, inside a call that a hook has wrapped anyway; every reference is gone when
 that call goes on. No code of the program's runs: sizes and attributes are read by the built-in types' own
-methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 5 ms of work.
+methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 5 ms of its
+own time.
 """
 
 from __future__ import annotations

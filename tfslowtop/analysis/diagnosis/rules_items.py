@@ -7,11 +7,13 @@ import re
 from .facts import Call, Count, Facts
 from .finding import Finding
 from .make import finding, ms, per_step
-from .rules_step import around, inside
+from .rules_step import around, eager, inside
 
 #: A call that takes longer than this has something to do.
 SHORT_CALL = 5e-3
 ITEMS_PER_STEP = 8
+#: Elements that no step takes out by names of their own.
+ELEMENTS = 300
 #: Rows of one array from which on it is a habit; a model that takes longer for one of them has something to do.
 LEAST_ROWS = 50
 #: The share of a step from which on a function is what the step does.
@@ -161,17 +163,20 @@ def _indexing(facts: Facts) -> Finding | None:
     ]
     taken = sum(c.count for c in slices)
     step = facts.step
-    if step is None or facts.training or facts.steps < 300 or taken < 0.25 * total or total < 100:
+    if step is None or facts.training or taken < 0.25 * total or total < 100:
         return None
     seconds = max(0.0, step.seconds - inside(facts))
-    if step.median > SHORT_CALL or seconds < 0.6 * step.seconds:
-        return None
     worst = slices[0]
+    turn = facts.steps >= ELEMENTS and step.median <= SHORT_CALL
+    each = eager(facts)[0] * worst.count / total
+    if seconds < 0.6 * step.seconds or not (turn or each >= ELEMENTS):
+        return None
+    number = f"{facts.steps:,} turns of {ms(step.median)}" if turn else f"{each:,.0f} per step"
     return finding(
         facts,
         "per-sample",
         (worst.file, worst.line),
-        f"Elements are taken out of a tensor one by one: {facts.steps:,} turns of {ms(step.median)}.",
+        f"Elements are taken out of a tensor one by one: {number}.",
         seconds,
         weight=0.9,
         symbol=worst.symbol,

@@ -34,7 +34,7 @@ def inside(facts: Facts) -> float:
     return sum(c.seconds for c in facts.of(*work, "data-wait"))
 
 
-def _eager(facts: Facts) -> tuple[float, float]:
+def eager(facts: Facts) -> tuple[float, float]:
     """Eager ops per step, and seconds of the steps outside of functions."""
     rate = facts.gauges.get("eager ops per second")
     step = facts.step
@@ -58,7 +58,7 @@ def hottest(facts: Facts, *names: str) -> Count | None:
 
 
 def eager_step(facts: Facts) -> list[Finding]:
-    ops, seconds = _eager(facts)
+    ops, seconds = eager(facts)
     step = facts.step
     if step is None:
         return _eager_without_step(facts)

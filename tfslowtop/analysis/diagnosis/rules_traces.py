@@ -18,6 +18,10 @@ LATE = 0.25
 #: Or so many, and such a share of the time, that they are told although they have come to an end.
 MANY_TRACES = 20
 MUCH = 0.25
+#: Objects with functions of their own, and the share of the time that tracing those takes: a search that trains a
+#: model after the other has fewer, and more to do with each.
+MANY_OBJECTS = 10
+NEARLY_ALL = 0.4
 #: One trace that takes this long, and this share of the time, with so many ops made by the same line.
 SLOW_TRACE = 2.0
 UNROLLED = 100
@@ -30,7 +34,8 @@ def retraced(facts: Facts) -> list[Finding]:
     found: list[Finding | None] = []
     made_anew: dict[tuple[str, int], list[Traced]] = {}
     for f in facts.traced:
-        instances = f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls
+        often = f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls
+        instances = often or _mostly(facts, f)
         goes_on = f.avoidable >= LEAST_TRACES and f.late >= LATE * f.avoidable
         much = f.avoidable >= MANY_TRACES and facts.share(f.avoidable_seconds) >= MUCH
         habit = (goes_on or much) and bool(f.blames)
@@ -45,6 +50,16 @@ def retraced(facts: Facts) -> list[Finding]:
             found.append(_argument(facts, f, _worst(f)))
     found += [_of_a_library(facts, place, group) for place, group in made_anew.items() if place[0]]
     return [f for f in found if f is not None]
+
+
+def _mostly(facts: Facts, f: Traced) -> bool:
+    """Objects that are used a few times each, and whose traces are nearly all that happens."""
+    return f.instances >= MANY_OBJECTS and facts.share(_anew(f)) >= NEARLY_ALL
+
+
+def _anew(f: Traced) -> float:
+    """Seconds of tracing for further objects of the same class."""
+    return f.seconds * f.instances / max(1, f.count)
 
 
 def _of_a_library(facts: Facts, place: tuple[str, int], group: list[Traced]) -> Finding | None:
@@ -121,12 +136,12 @@ def _recreated(facts: Facts, f: Traced) -> Finding | None:
 
 def _instances(facts: Facts, f: Traced) -> Finding | None:
     """A method: each new object of its class has a function of its own."""
-    cost = f.seconds * f.instances / max(1, f.count)
+    cost = _anew(f)
     return finding(
         facts,
         "function-recreated",
         (f.user_file or f.file, f.user_line or f.line),
-        f"{f.function} belongs to a new object at {f.instances} of {f.calls} calls, so each of them traces: "
+        f"{f.function} belongs to a new object at {f.instances} of {f.calls} calls, and each of these traces: "
         f"{cost:.1f} s.",
         cost,
         at_most=True,
