@@ -268,6 +268,49 @@ def test_few_eager_ops_that_go_round_many_times():
     assert diagnose(facts(ops, steps=3600, gauges=rate, step_why="the loop that does the work")) == ()
 
 
+def test_objects_that_are_made_anew_for_a_few_calls_each():
+    planner = {"blames": (), "avoidable": 0, "avoidable_seconds": 0.0, "count": 20, "calls": 300}
+    found = first(traced("", 0, 6.0, **{**planner, "instances": 19}))
+    assert (found.cause, found.line) == ("function-recreated", 20)
+    assert diagnose(facts(traced("", 0, 6.0, **{**planner, "instances": 8}))) == (), (
+        "a search of eight models"
+    )
+    assert diagnose(facts(traced("", 0, 2.0, **{**planner, "instances": 19}))) == (), (
+        "they do more than trace"
+    )
+
+
+def test_elements_that_are_taken_out_within_a_step():
+    rate = {"eager ops per second": Grows(0, 20_000, 20_000, Trend("flat", 0, -1, 1, 20_000, 100, ""))}
+    works = "the loop that does the work"
+    slices = [count("eager-op-sample", 300, symbol=name, line=31) for name in ("StridedSlice", "Greater")]
+    found = first(*slices, steps=30, gauges=rate, step_why=works)
+    assert (found.cause, found.line) == ("per-sample", 31) and "3,000 per step" in found.sentence
+    few = diagnose(facts(*slices, steps=1000, gauges=rate, step_why=works))
+    assert [f.cause for f in few] == ["eager-step"]
+
+
+def test_a_world_that_moves_between_two_calls_is_no_batch():
+    act = call("function", 6400, 4.0, line=5)
+    world = call("loop", 6400, 8.0, line=24)
+    pulls = count("host-sync", 6400, line=28)
+    works = traced("", 0, 0.0, user_line=26, count=1, calls=6400, blames=())
+    assert diagnose(facts(act, world, pulls, works)) == ()
+    for changed in (
+        (act, pulls, works),
+        (act, world, works),
+        (act, call("loop", 6400, 4.5, line=24), pulls, works),
+    ):
+        found = first(*changed)
+        assert (found.cause, found.line) == ("per-sample", 26)
+
+
+def test_what_a_callback_saves_is_told_once():
+    saves = count("save", 100, symbol="Model.save", line=19, seconds=4.5)
+    (found,) = diagnose(facts(call("fit-call", 1, 9.0), count("callback", 100, line=18, seconds=5.0), saves))
+    assert (found.cause, found.line) == ("callback-heavy", 18)
+
+
 def test_rows_of_an_array_one_by_one():
     rows = count("one-row", 990, line=21)
     works = "the loop that does the work"

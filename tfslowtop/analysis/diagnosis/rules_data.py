@@ -165,6 +165,8 @@ def callbacks(facts: Facts) -> list[Finding]:
         )
         found += [made] if made and worst.count >= 3 else []
     for c in facts.counted("save", "flush"):
+        if any(f.file == c.file and f.line <= c.line and c.seconds <= f.cost_seconds for f in found):
+            continue  # that is what the callback does
         if c.count >= 5 and c.count >= 0.3 * facts.steps and c.file and not library(c.file):
             made = finding(
                 facts,
