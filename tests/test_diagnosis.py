@@ -311,6 +311,22 @@ def test_what_a_callback_saves_is_told_once():
     assert (found.cause, found.line) == ("callback-heavy", 18)
 
 
+def test_a_shuffle_buffer_that_fills_first_in_each_round():
+    waits = call("data-wait", 100, 6.0, line=19, median=0.001)
+    made = count("dataset", 1, symbol="_ShuffleDataset", line=8)
+    cut = count("dataset", 10, symbol="_TakeDataset", line=19, seconds=2.0)
+    found = first(waits, made, cut)
+    assert (found.cause, found.line) == ("input-bound", 8) and "shuffle buffer" in found.sentence
+    assert first(call("data-wait", 100, 6.0, line=19), made).line == 19, "every element is waited for"
+
+
+def test_items_that_do_not_depend_on_the_last_result():
+    items = count("one-item", 990, line=21)
+    works = "the loop that does the work"
+    found = first(items, call("model-call", 1000, 6.0, line=21), steps=1000, step_why=works)
+    assert (found.cause, found.line) == ("per-sample", 21) and "does not depend" in found.sentence
+
+
 def test_rows_of_an_array_one_by_one():
     rows = count("one-row", 990, line=21)
     works = "the loop that does the work"

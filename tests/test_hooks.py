@@ -281,6 +281,7 @@ def line_of(marker: str) -> int:
         ("xla-shape", "shape", 3),
         ("xla-shape", "within", 3),
         ("one-row", "row", 5),
+        ("one-item", "row", 5),
         ("gc-pause", "collect", 1),
     ],
 )

@@ -32,6 +32,8 @@ class Kit:
         self.tallies = Tallies(self.places)
         self.quiet = [0]
         """Not zero while a function is being traced: what happens then is part of the trace."""
+        self.pulls = [0, 0]
+        """Results pulled to the host so far; the bits of that number that must be zero to look at one."""
         self.traces = 0
         """How many there have been."""
         self.traced_bits = [0]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..analysis.diagnosis.make import ms
 from ..analysis.retraces import INNOCENT, FunctionTraces
 from ..analysis.session import Session
 from ..analysis.streams import StreamView
@@ -142,8 +143,8 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped: bool) ->
     if step is not None:
         place = f" ({Path(step.file).name}:{step.line})" if step.file else ""
         lines.append(
-            f"  step: {step.name}{place}, {step.calls:,} times, median {1e3 * step.median:.3g} ms, "
-            f"p95 {1e3 * step.p95:.3g} ms, {step.words or 'unclear'}"
+            f"  step: {step.name}{place}, {step.calls:,} times, median {ms(step.median)}, "
+            f"p95 {ms(step.p95)}, {step.words or 'unclear'}"
         )
     lines += told(view)
     lines += [f"  note: {text}" for text in view.notes]

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..agent.events import Compare
+from ..analysis.diagnosis.make import ms
 from ..analysis.effect import Effect, sentence
 from ..analysis.trend import Trend
 from ..analysis.verdict import STALE, Verdict, calm, certain, fits, judge
@@ -227,8 +228,8 @@ def summary(result: Result) -> str:
     if result.failure:
         return f"{result.id}: failed: {result.failure}"
     lines = [
-        f"{result.id}: {result.iterations:,} iterations, median {result.median_ms:.3g} ms, "
-        f"p95 {result.p95_ms:.3g} ms, {result.retraces} traces",
+        f"{result.id}: {result.iterations:,} iterations, median {ms(result.median_ms / 1e3)}, "
+        f"p95 {ms(result.p95_ms / 1e3)}, {result.retraces} traces",
     ]
     if result.effect is not None:
         lines.append(f"  against the fixed one: {sentence(result.effect)}")

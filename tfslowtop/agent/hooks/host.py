@@ -32,8 +32,7 @@ class HostHook(Hook):
 
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
-        self._pulls = [0, 0]  # calls so far; the bits of that number that must be zero
-        self._pushes = [0, 0]
+        self._pulls, self._pushes = kit.pulls, [0, 0]
         self._before = [0, 0, 0]
 
     def place(self, module: ModuleType) -> None:

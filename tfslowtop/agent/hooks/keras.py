@@ -60,6 +60,8 @@ class KerasHook(Hook):
         self._callbacks = 0
         self._next_rows: dict[Loop, tuple[int, int, bytes]] = {}
         """The row after the one that the last call had: the array's id, its number, how it begins."""
+        self._pulls: dict[Loop, int] = {}
+        """How many results had been pulled by the last call with one item."""
 
     def place(self, module: ModuleType) -> None:
         name = module.__name__
@@ -88,10 +90,20 @@ class KerasHook(Hook):
         def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
             loop = self.kit.site(kind, name, frame)
             if len(args) > 1 and kind in _ONE_BY_ONE:
+                self._is_item(loop, args[1], frame)
                 self._is_row(loop, args[1], frame)
             return loop
 
         return of
+
+    def _is_item(self, loop: Loop, given: Any, frame: FrameType | None) -> None:
+        """Counts calls with an array of one item if nobody has looked at any result since the call before:
+        what is given does not follow from that one's."""
+        if type(given).__module__ == "numpy" and getattr(given, "shape", ())[:1] == (1,):
+            pulls = self.kit.pulls[0]
+            if self._pulls.get(loop) == pulls:
+                self.kit.tallies.add("one-item", frame)
+            self._pulls[loop] = pulls
 
     def _is_row(self, loop: Loop, given: Any, frame: FrameType | None) -> None:
         """Counts calls with the next row of an array of which the call before had one, if that next row was

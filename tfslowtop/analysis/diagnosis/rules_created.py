@@ -124,11 +124,25 @@ def variables(facts: Facts) -> list[Finding]:
     return [made] if made else []
 
 
+#: To cut a pass out of a dataset is no building.
+_CUTS = ("_TakeDataset", "_SkipDataset", "_RepeatDataset")
+
+
+def _there(facts: Facts, file: str, line: int) -> float:
+    """Seconds at a line, without the waiting for elements of a loop that begins there."""
+    waited = sum(c.seconds for c in facts.of("data-wait") if (c.file, c.line) == (file, line))
+    return max(0.0, facts.at_line(file, line) - waited)
+
+
 def datasets(facts: Facts) -> list[Finding]:
     keras = keras_lines(facts)
     rarely = not _again(facts, "dataset", "iterator")
     often = PER_ROUND if rarely else PER_STEP
-    made_lines = [c for c in _again(facts, "dataset", per_step=often) if (c.file, c.line) not in keras]
+    made_lines = [
+        c
+        for c in _again(facts, "dataset", per_step=often)
+        if (c.file, c.line) not in keras and not (rarely and c.symbol in _CUTS)
+    ]
     started = [c for c in _again(facts, "iterator", per_step=often) if (c.file, c.line) not in keras]
     if not made_lines and (rarely or not started):
         return []
@@ -139,7 +153,7 @@ def datasets(facts: Facts) -> list[Finding]:
         if not rarely and any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
     )
     tracing = sum(f.seconds for f in facts.traced if f.function.startswith("Dataset_") and f.count >= LEAST)
-    building = sum(facts.at_line(*place) for place in {(c.file, c.line) for c in made_lines})
+    building = sum(_there(facts, *place) for place in {(c.file, c.line) for c in made_lines})
     built = max(sum(c.seconds for c in made_lines), building)
     cost = built + sum(c.seconds for c in started) + waits + tracing
     lines = sorted(made_lines, key=lambda c: c.line) or started

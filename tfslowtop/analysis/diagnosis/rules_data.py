@@ -8,6 +8,8 @@ from .make import finding, ms, size
 
 #: The share of the steps' time that is spent waiting for data. Copying a ready batch takes some percent.
 WAITING = 0.3
+#: A typical wait is so much less than their mean where a few long ones are all of it.
+BURSTS = 0.2
 #: Bytes per step, and share of the time, from which on a copy is worth a word.
 LARGE = 1 << 20
 COPYING = 0.1
@@ -66,6 +68,7 @@ def _waiting(
     place, what, remedy, reason = (wait.file, wait.line), "", "", "pipeline"
     one_by_one = ("_MapDataset", "_FlatMapDataset", "_FilterDataset")
     maps = [c for c in _own_datasets(facts) if c.symbol in one_by_one]
+    shuffles = [c for c in _own_datasets(facts) if c.symbol == "_ShuffleDataset"]
     if python and python[0].seconds >= 0.3 * waited:
         op = python[0]
         name, seen = op.name, [c for c in facts.counted("where-called-back") if c.file]
@@ -82,6 +85,13 @@ def _waiting(
             ".prefetch(tf.data.AUTOTUNE)."
         )
         reason = "python"
+    elif shuffles and wait.median < BURSTS * wait.seconds / wait.calls:
+        place, reason = (shuffles[0].file, shuffles[0].line), "shuffle buffer"
+        what = " while the shuffle buffer fills, at the beginning of each round: it holds what the pipeline made before it"
+        remedy = (
+            "Shuffle before the work is done (indices or file names), .cache() what the work makes, or take all rounds "
+            "from one iterator over .repeat()."
+        )
     elif maps:
         first = min(maps, key=lambda c: c.line)
         place, reason = (first.file, first.line), "serial map"

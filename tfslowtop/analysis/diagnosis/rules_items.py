@@ -21,6 +21,10 @@ WHOLE = 0.6
 SHORT_ROW = 25e-3
 #: The share of a turn from which on what happens between two calls is work of its own, and how far down it reads.
 WORLD, _BODY = 0.3, 20
+_GIVEN = {
+    "one-row": "the next row of the same array",
+    "one-item": "one item that does not depend on the result before",
+}
 
 
 def per_sample(facts: Facts) -> list[Finding]:
@@ -64,8 +68,8 @@ def _whole(facts: Facts, used: Count) -> Call | None:
 
 
 def _rows(facts: Facts) -> Finding | None:
-    """A model that is called with one row after the other of the same array."""
-    for rows in facts.counted("one-row"):
+    """A model that is called with one row after the other of the same array, or with one item after the other."""
+    for rows in facts.counted("one-row", "one-item"):
         calls = [
             c
             for c in facts.of("model-call", "predict-on-batch")
@@ -77,13 +81,13 @@ def _rows(facts: Facts) -> Finding | None:
             facts,
             "per-sample",
             (rows.file, rows.line),
-            f"The model is called {calls[0].calls:,} times, {rows.count:,} times with the next row of the same array, "
-            f"{ms(calls[0].median)} each.",
+            f"The model is called {calls[0].calls:,} times, {rows.count:,} times with "
+            f"{_GIVEN[rows.what]}, {ms(calls[0].median)} each.",
             max(calls[0].seconds, facts.at_line(rows.file, rows.line)),
             weight=0.9,
             symbol=calls[0].name,
             least=0.2,
-            remedy="Call the model with the whole array, or with some hundred rows at a time.",
+            remedy="Call the model with the whole array, or with some hundred of them at a time.",
             calls=calls[0].calls,
         )
         if made:

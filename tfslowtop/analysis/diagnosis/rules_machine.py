@@ -181,7 +181,7 @@ def _time(facts: Facts, at: int, form: str) -> str:
 
 
 def _from_to(before: float, after: float) -> str:
-    if max(before, after) < 1:
+    if max(before, after) < 0.9995:
         return f"from {1e3 * before:.3g} to {1e3 * after:.3g} ms"
     return f"from {before:.3g} to {after:.3g} s"
 
