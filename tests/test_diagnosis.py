@@ -327,6 +327,23 @@ def test_items_that_do_not_depend_on_the_last_result():
     assert (found.cause, found.line) == ("per-sample", 21) and "does not depend" in found.sentence
 
 
+def test_weights_that_go_through_the_host():
+    there = count("where", 60, symbol="keras|get_weights|keras.src.layers.layer|67", seconds=4.0, line=31)
+    back = count("where", 40, symbol="keras|set_weights|keras.src.layers.layer|67", seconds=3.0, line=33)
+    pulls = count("host-sync", 800, line=31, size=800_000_000, seconds=0.1)
+    found = first(there, back, pulls)
+    assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 31, 7.0)
+    assert "8 MB per step" in found.sentence
+    assert diagnose(facts(there, back, count("host-sync", 800, line=31, size=1000))) == (), "now and then"
+
+
+def test_an_object_that_is_passed_anew_is_told_where_it_is_made():
+    opt = Blamed("opt", "retrace-object", 90, 90, "an object that is gone", "Adam object 0x7f")
+    again = traced("retrace-object", 90, 6.0, blames=(opt,))
+    assert first(again, count("optimizer", 91, symbol="Adam", line=14)).line == 14
+    assert first(again, count("optimizer", 2, symbol="Adam", line=14)).line == 20
+
+
 def test_rows_of_an_array_one_by_one():
     rows = count("one-row", 990, line=21)
     works = "the loop that does the work"

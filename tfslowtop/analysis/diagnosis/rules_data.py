@@ -117,7 +117,10 @@ def host(facts: Facts) -> list[Finding]:
     """Copies that are large, or so many that they are the step."""
     found = []
     steps = max(1, facts.steps)
+    told = {(c.file, c.line) for c in _weights(facts)}
     for c in facts.counted("host-copy"):
+        if (c.file, c.line) in told:
+            continue
         fed = c.symbol == "feed_dict"
         lists = fed and not c.size and c.seconds / steps >= LISTS  # their size in bytes is not known
         if (c.size / steps >= LARGE or lists) and c.late > 0.2 and c.file:
@@ -136,6 +139,8 @@ def host(facts: Facts) -> list[Finding]:
             )
             found += [made] if made else []
     for c in facts.counted("host-sync"):
+        if (c.file, c.line) in told:
+            continue
         many, large = c.count >= PULLS * steps, c.size / steps >= 4 * LARGE
         if (many or large) and c.late > 0.2 and c.file:
             what = f"{c.count / steps:.0f} results" if many else size(c.size / steps)
@@ -151,6 +156,42 @@ def host(facts: Facts) -> list[Finding]:
             )
             found += [made] if made else []
     return found
+
+
+def weights(facts: Facts) -> list[Finding]:
+    """All weights of a model as arrays, at each step: get_weights, set_weights."""
+    steps = max(1, facts.steps)
+    there = _weights(facts)
+    seconds = sum(c.seconds for c in there)
+    lines = {(c.file, c.line) for c in there}
+    moved = sum(c.size for c in facts.counted("host-sync", "host-copy") if (c.file, c.line) in lines)
+    if moved / steps < LARGE:
+        return []
+    worst = max(there, key=lambda c: (_does(c) == "get_weights", c.seconds))  # they are pulled first
+    name = _does(worst)
+    made = finding(
+        facts,
+        "host-copy" if name == "set_weights" else "host-sync",
+        (worst.file, worst.line),
+        f"Weights go through arrays on the host, {size(moved / steps)} per step: {ms(seconds / steps)} in "
+        f"{' and '.join(sorted({_does(c) for c in there}))}.",
+        seconds,
+        symbol=name,
+        remedy="Let TensorFlow move them: target.assign(tau * online + (1 - tau) * target) for each pair of variables, "
+        "in a tf.function.",
+        least=COPYING,
+        bytes_per_step=moved / steps,
+    )
+    return [made] if made else []
+
+
+def _weights(facts: Facts) -> list[Count]:
+    return [c for c in facts.counted("where") if _does(c) and c.late > 0.2 and not library(c.file)]
+
+
+def _does(c: Count) -> str:
+    parts = c.symbol.split("|")
+    return parts[1] if len(parts) > 1 and parts[1] in ("get_weights", "set_weights") else ""
 
 
 def callbacks(facts: Facts) -> list[Finding]:
@@ -194,4 +235,4 @@ def callbacks(facts: Facts) -> list[Finding]:
     return found
 
 
-RULES = (input_bound, host, callbacks)
+RULES = (input_bound, host, weights, callbacks)

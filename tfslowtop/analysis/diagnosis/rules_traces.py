@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .facts import Blamed, Facts, Traced, short
+from .facts import Blamed, Count, Facts, Traced, short
 from .finding import Finding
 from .make import LEAST_SHARE, finding, ms
 from .rules_created import MUCH_OF_A_ROUND, PER_STEP
@@ -20,8 +20,8 @@ MANY_TRACES = 20
 MUCH = 0.25
 #: Objects with functions of their own, and the share of the time that tracing those takes: a search that trains a
 #: model after the other has fewer, and more to do with each.
-MANY_OBJECTS = 10
-NEARLY_ALL = 0.4
+MANY_OBJECTS = 8
+NEARLY_ALL = 0.5
 #: One trace that takes this long, and this share of the time, with so many ops made by the same line.
 SLOW_TRACE = 2.0
 UNROLLED = 100
@@ -157,6 +157,9 @@ def _instances(facts: Facts, f: Traced) -> Finding | None:
 def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
     cause = "xla-recompile" if f.jit and blame.cause == "retrace-shape" else blame.cause
     place = (f.user_file, f.user_line) if f.user_file else (f.file, f.line)
+    made = _made_at(facts, blame) if cause == "retrace-object" else None
+    if made is not None:
+        place = (made.file, made.line)
     name = blame.argument or "an argument"
     others = [b.argument for b in f.blames if b.cause == blame.cause and b is not blame and b.argument]
     also = f" (also {', '.join(others[:3])})" if others else ""
@@ -184,6 +187,13 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
         function_file=f.file,
         function_line=f.line,
     )
+
+
+def _made_at(facts: Facts, blame: Blamed) -> Count | None:
+    """The line that makes the object anew, where that is known: it is the one to change."""
+    kind = blame.after.partition(" ")[0]
+    made = [c for c in facts.counted("optimizer", "model") if c.symbol == kind and c.file]
+    return next((c for c in made if c.count >= 0.5 * blame.count), None)
 
 
 def _change(blame: Blamed) -> str:
