@@ -344,6 +344,12 @@ def test_an_object_that_is_passed_anew_is_told_where_it_is_made():
     assert first(again, count("optimizer", 2, symbol="Adam", line=14)).line == 20
 
 
+def test_growth_that_nothing_explains_has_to_be_a_part_of_the_memory():
+    assert diagnose(facts(steps=1000, gauges=rss(60_000))) == (), "60 MB of 560"
+    found = first(steps=1000, gauges=rss(200_000))
+    assert found.cause == "python-leak" and "no list, dict or set" in found.sentence
+
+
 def test_rows_of_an_array_one_by_one():
     rows = count("one-row", 990, line=21)
     works = "the loop that does the work"

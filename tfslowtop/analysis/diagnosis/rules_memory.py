@@ -19,6 +19,8 @@ MANY = 200
 KERNEL = 20_000
 #: They come so slowly that a program which soon ends does not care: a share of all its memory.
 SLOW_LEAK = 0.1
+#: What an allocator keeps for itself (a new iterator in each epoch, say) is less than this share of the memory.
+NAMELESS = 0.15
 #: The collector takes one to three percent of an ordinary program.
 PAUSES = 0.10
 LEAST_PAUSES = 5
@@ -56,7 +58,7 @@ def leaks(facts: Facts) -> list[Finding]:
     draw = _draw(facts, per) if holder is None else None
     if draw is not None:
         return _kernels(facts, draw, per)
-    if holder is None and (rss.rise < LEAK or facts.steps < MANY):
+    if holder is None and (rss.rise < LEAK or facts.steps < MANY or _share(facts, per) < NAMELESS):
         return []  # it goes up and down, or fills up at first: an allocator that takes and gives back
     what = "no list, dict or set that the program has a name for grows with it"
     if holder is not None:
