@@ -241,9 +241,8 @@ def compiled(facts: Facts) -> list[Finding]:
             continue
         own = [f for f in facts.of("function", "step") if f.name == c.symbol]
         calls = max([c.count, *(f.calls for f in own)])
-        known = (
-            max(0.0, sum(f.seconds for f in own) - c.seconds) / (calls - c.count) if calls > c.count else 0.0
-        )
+        others = calls - c.count  # a call that has just ended may be in one of the two numbers only
+        known = max(0.0, sum(f.seconds for f in own) - c.seconds) / others if others >= LEAST_TRACES else 0.0
         usual = f", {ms(known)} at one that it knows" if known else ""
         made = finding(
             facts,
