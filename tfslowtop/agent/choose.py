@@ -27,6 +27,8 @@ _AT_TIMES = 0.02
 _HANDFUL = 8
 #: A fit of so few batches is itself one piece of the work of the loop around it.
 _TINY_FIT = 2
+#: Of two loops, one in the other, the outer one has more of the time as soon as its turn has ended.
+_NEARLY = 0.75
 #: Training is the step beside other loops unless it is a trifle of the time.
 _TRIFLE = 0.1
 
@@ -76,7 +78,15 @@ def _usual(loop: Loop) -> int:
 
 def _heaviest(loops: set[Loop | None] | set[Loop]) -> Loop | None:
     found = [loop for loop in loops if loop is not None]
-    return max(found, key=lambda loop: (_wall(loop), loop.line), default=None)
+    best = max(found, key=lambda loop: (_wall(loop), loop.line), default=None)
+    outer = best.outer if best is not None else None
+    for _ in range(20):
+        if best is None or outer is None:
+            break
+        if outer in found and _wall(outer) >= _NEARLY * _wall(best):
+            best = outer  # its turn of now is not counted yet: when that ends, it has more
+        outer = outer.outer
+    return best
 
 
 def _works(loop: Loop) -> bool:
