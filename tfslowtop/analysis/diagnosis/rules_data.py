@@ -8,6 +8,8 @@ from .make import finding, ms, size
 
 #: The share of the steps' time that is spent waiting for data. Copying a ready batch takes some percent.
 WAITING = 0.3
+#: Seconds of steps in which only what is typical of them counts.
+WARM_UP = 3.0
 #: A typical wait is so much less than their mean where a few long ones are all of it.
 BURSTS = 0.2
 #: Bytes per step, and share of the time, from which on a copy is worth a word.
@@ -36,6 +38,8 @@ def input_bound(facts: Facts) -> list[Finding]:
         return []  # arrays that Keras cuts into batches itself: nothing there is the user's to change
     # Inside fit only some of the waits are read; they stand for all batches.
     waited = sum(c.seconds * max(1.0, step.calls / c.calls) if fitting else c.seconds for c in waits)
+    if step.seconds < WARM_UP:
+        waited = min(waited, sum(c.median * c.calls for c in waits))  # the first element always takes long
     if waited >= WAITING * step.seconds:
         return _waiting(facts, step, waits[0], waited, python)
     # Where too few waits inside fit were read, the Python function that makes the data still is: when it is busy

@@ -21,9 +21,9 @@ KERNEL = 20_000
 SLOW_LEAK = 0.1
 #: What an allocator keeps for itself (a new iterator in each epoch, say) is less than this share of the memory.
 NAMELESS = 0.15
-#: The collector takes one to three percent of an ordinary program.
-PAUSES = 0.10
-LEAST_PAUSES = 5
+#: The collector takes one to three percent of an ordinary program, a tenth of one that builds several models.
+PAUSES = 0.15
+LEAST_PAUSES = 10
 #: The share of the pauses at one line that says that this line asks for them.
 ASKED = 0.6
 UNNAMED = (
