@@ -68,6 +68,16 @@ def test_the_first_finding_is_the_cause_at_its_line(case):
     assert result.right, f"{result.causes} at `{result.line}`: {result.text}"
 
 
+@pytest.mark.parametrize("case", HEALTHY, ids=name)
+def test_a_healthy_one_is_never_accused_while_it_runs(case):
+    records, _ = load(recorded(case))
+    session = Session()
+    for now, batch in batches(records, TALLIED):
+        session.feed(batch)
+        found = session.view(now, 2, 0.5).findings
+        assert found == (), f"after {(now - records[0].at) / 1e9:.0f} s: {found[0].cause}, {found[0].sentence}"
+
+
 @pytest.mark.parametrize("case", SLOW, ids=name)
 def test_a_cause_is_found_by_its_rule_alone(case):
     """Not only because nothing else was found."""
