@@ -350,6 +350,13 @@ def test_growth_that_nothing_explains_has_to_be_a_part_of_the_memory():
     assert found.cause == "python-leak" and "no list, dict or set" in found.sentence
 
 
+def test_a_session_that_runs_for_its_summaries():
+    told = count("summaries", 5, line=62)
+    found = first(told, call("session-run", 100, 4.0, line=62), call("session-run", 100, 3.0, line=61))
+    assert (found.cause, found.line) == ("callback-heavy", 62)
+    assert diagnose(facts(told, call("session-run", 8, 4.0, line=62))) == (), "now and then"
+
+
 def test_rows_of_an_array_one_by_one():
     rows = count("one-row", 990, line=21)
     works = "the loop that does the work"

@@ -75,7 +75,9 @@ def test_a_healthy_one_is_never_accused_while_it_runs(case):
     for now, batch in batches(records, TALLIED):
         session.feed(batch)
         found = session.view(now, 2, 0.5).findings
-        assert found == (), f"after {(now - records[0].at) / 1e9:.0f} s: {found[0].cause}, {found[0].sentence}"
+        assert found == (), (
+            f"after {(now - records[0].at) / 1e9:.0f} s: {found[0].cause}, {found[0].sentence}"
+        )
 
 
 @pytest.mark.parametrize("case", SLOW, ids=name)

@@ -100,10 +100,12 @@ with tf.Graph().as_default():
 with tf.Graph().as_default():
     fed = v1.placeholder(tf.float32, [None])
     total = tf.reduce_sum(fed)
+    told = v1.summary.merge([v1.summary.scalar("total", total)])
     with v1.Session() as sess:
         for i in range(3):
             sess.run(total, feed_dict={fed: np.zeros(2_000_000)})  # fed
             sess.run(total, feed_dict={fed: np.zeros(2, "float32")})
+            sess.run([told], feed_dict={fed: np.zeros(2, "float32")})  # summary
 
 @tf.function(input_signature=[tf.TensorSpec([None])], jit_compile=True)
 def compiled(x):
@@ -278,6 +280,7 @@ def line_of(marker: str) -> int:
         ("host-copy", "fed", 3),
         ("dataset", "dataset", 1),
         ("session", "session", 4),
+        ("summaries", "summary", 3),
         ("xla-shape", "shape", 3),
         ("xla-shape", "within", 3),
         ("one-row", "row", 5),

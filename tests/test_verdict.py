@@ -44,6 +44,10 @@ def test_what_rises_or_leaks_is_confirmed_and_named() -> None:
     assert judge(RISING, STEADY, effect(9.0, 8.0, 10.0)).found == ("grows",)
     both = judge(RISING, LEAK, None, pause_share=0.3, stale=7)
     assert both.found == ("grows", "leaks", "pauses", "stale") and both.outcome == "confirmed"
+    # What an allocator takes while it warms up is no leak, and more iterations will show it.
+    assert judge(FLAT, LEAK, effect(1.0, 0.9, 1.1), gained=0.02).found == ()
+    assert judge(FLAT, LEAK, effect(1.0, 0.9, 1.1), gained=0.04).found == ("leaks",)
+    assert calm(FLAT, LEAK, 0.04) and not calm(FLAT, LEAK, 0.02)
     # A few bytes are not worth a word.
     assert judge(FLAT, replace(LEAK, slope=300.0, low=200.0), effect(1.0, 0.9, 1.1)).found == ()
 

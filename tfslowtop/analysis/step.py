@@ -35,6 +35,7 @@ class _Segment:
     trend: Trend | None = None
     memory: Trend | None = None
     pause_share: float = 0.0
+    gained: float = 0.0
 
 
 class Step:
@@ -150,10 +151,13 @@ class Step:
 
     def remember(self, memory: Trend | None) -> None:
         """What the memory did since the last toggle."""
-        self._segments[-1].memory = memory
+        segment = self._segments[-1]
+        segment.memory, segment.gained = memory, 0.0
+        if memory is not None and memory.level > 0:
+            segment.gained = memory.slope * (self.iterations - segment.mark.iteration) / memory.level
 
     def segments(self) -> tuple[Segment, ...]:
-        return tuple(Segment(s.mark, s.trend, s.memory, s.pause_share) for s in self._segments)
+        return tuple(Segment(s.mark, s.trend, s.memory, s.pause_share, s.gained) for s in self._segments)
 
     def comparison(self) -> Comparison | None:
         return self._duel.result() if self._duel else None

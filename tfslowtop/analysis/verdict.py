@@ -12,6 +12,7 @@ The words are few, so that a table of forty of them can be read:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +29,8 @@ Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusi
 STALE = "stale results"
 #: Bytes per iteration below which growth of memory is not worth a word, and the least growth in all.
 LEAK_PER_ITERATION = 2_000.0
+#: An allocator takes some percent more while it warms up, and keeps them: what leaks passes that soon.
+LEAKED = 0.03
 #: A ratio to the fixed twin that anyone would mind, what its interval must lie above, and the interval of a
 #: ratio that nobody would mind.
 MINDED, SHOWN = 1.10, 1.05
@@ -79,7 +82,8 @@ def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
         cured = [m.effect for m in view.marks if set(m.fixes) >= set(cure) and set(m.changed) >= set(cure)]
         effect = cured[-1] if cured else None
     stale = view.panel(STALE)
-    return judge(latency, memory, effect, share, stale.now if stale else 0.0)
+    gained = broken[-1].gained if broken else 0.0
+    return judge(latency, memory, effect, share, stale.now if stale else 0.0, gained)
 
 
 def judge(
@@ -88,9 +92,11 @@ def judge(
     effect: Effect | None,
     pause_share: float = 0.0,
     stale: float = 0.0,
+    gained: float = math.inf,
 ) -> Verdict:
     """`latency` and `memory` are of the broken form alone; `effect` is broken against fixed, interleaved.
 
+    `gained` is what the rise of the memory comes to so far, as a share of it.
     `stale` is how many results were wrong because an old value was used, where a scenario counts that.
     """
     if latency is None or (latency.direction == "unclear" and effect is None and memory is None):
@@ -99,7 +105,8 @@ def judge(
     found: dict[str, str] = {}
     if latency.direction == "rising":
         found["grows"] = describe(latency)
-    if memory is not None and memory.direction == "rising" and memory.low > LEAK_PER_ITERATION:
+    leaks = memory is not None and memory.direction == "rising" and memory.low > LEAK_PER_ITERATION
+    if memory is not None and leaks and gained >= LEAKED:
         found["leaks"] = describe_leak(memory)
     if pause_share >= PAUSE_SHARE:
         found["pauses"] = f"pauses take {100 * pause_share:.0f} % of the time"
@@ -135,12 +142,14 @@ def fits(kind: str, verdict: Verdict) -> bool:
     return verdict.outcome == {"myth": "not reproduced"}.get(kind, kind)
 
 
-def calm(latency: Trend | None, memory: Trend | None) -> bool:
+def calm(latency: Trend | None, memory: Trend | None, gained: float = math.inf) -> bool:
     """Whether it is plain what latency and memory do: a direction, or no room for a rise worth the name."""
     if latency is None or memory is None:
         return False
     # What fell in one step is no leak; what is not known yet (NaN) may be one.
     if memory.direction == "unclear" and not memory.slope <= 0.0:
+        return False
+    if memory.direction == "rising" and gained < LEAKED:
         return False
     return latency.direction != "unclear" or latency.room < CALM
 

@@ -56,6 +56,8 @@ class Segment:
     latency: Trend | None
     memory: Trend | None
     pause_share: float
+    gained: float
+    """What the slope of the memory comes to over the stretch, as a share of its level."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,9 @@ class Headless:
         if not self._early:
             return elapsed >= self._seconds
         segment, verdict = view.segments[-1], self._verdict(view, None)
-        plain = calm(segment.latency, segment.memory) or {"pauses", "stale"} & set(verdict.found)
+        plain = calm(segment.latency, segment.memory, segment.gained) or {"pauses", "stale"} & set(
+            verdict.found
+        )
         standing = self._standing((verdict.found, bool(plain)))
         if "grows" in verdict.found:
             return elapsed >= CLIMB
@@ -172,7 +174,7 @@ class Headless:
     def _verdict(alone: View, effect: Effect | None) -> Verdict:
         segment, stale = alone.segments[-1], alone.panel(STALE)
         late = stale.now if stale else 0.0
-        return judge(segment.latency, segment.memory, effect, segment.pause_share, late)
+        return judge(segment.latency, segment.memory, effect, segment.pause_share, late, segment.gained)
 
     def _result(self, view: View) -> Result:
         alone = self._alone or view

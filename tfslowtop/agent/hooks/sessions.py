@@ -13,7 +13,7 @@ from ..loops import RUN, TRAINS, Loop
 from ..patch import unseen
 from .hook import Hook, find
 
-#: Runs of one line whose fetches are looked at, to see whether they train.
+#: Runs of one line whose fetches are looked at, to see whether they train, or only tell.
 _LOOK_AT = 5
 
 
@@ -47,8 +47,11 @@ class SessionHook(Hook):
         looked = self._looked.get(id(loop), 0)
         if looked < _LOOK_AT and len(args) > 1:
             self._looked[id(loop)] = looked + 1
-            if any(_trains(op) for op in _ops(args[1])):
+            ops = list(_ops(args[1]))
+            if any(_trains(op) for op in ops):
                 loop.bits |= TRAINS
+            if ops and all(str(op.type).endswith("Summary") for op in ops):
+                self.kit.tallies.add("summaries", frame)
         self.kit.graphs.add(args[0].graph)
         return loop
 

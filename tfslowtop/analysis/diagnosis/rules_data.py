@@ -239,4 +239,26 @@ def callbacks(facts: Facts) -> list[Finding]:
     return found
 
 
-RULES = (input_bound, host, weights, callbacks)
+def summaries(facts: Facts) -> list[Finding]:
+    """A Session that runs for its summaries alone, at each step."""
+    lines = {(c.file, c.line) for c in facts.counted("summaries")}
+    for call in facts.of("session-run"):
+        if (call.file, call.line) not in lines or call.calls < max(5, 0.3 * facts.steps):
+            continue
+        made = finding(
+            facts,
+            "callback-heavy",
+            (call.file, call.line),
+            f"Summaries are computed at this line {call.calls} times in {facts.steps} steps, {ms(call.median)} each.",
+            call.seconds,
+            symbol="Session.run",
+            calls=call.calls,
+            least=SAVING,
+            remedy="Compute and write them every hundred steps.",
+        )
+        if made:
+            return [made]
+    return []
+
+
+RULES = (input_bound, host, weights, callbacks, summaries)
