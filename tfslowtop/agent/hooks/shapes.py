@@ -27,10 +27,13 @@ class Shapes:
 
     def watch(self, concrete: Any, name: str, jit: bool) -> None:
         """A function that has just been traced."""
-        own = concrete.inputs[: len(concrete.inputs) - len(concrete.captured_inputs)]
+        graph = concrete.graph
+        # By the graph's own side: to ask for what was captured runs code, in which distributed programs meet.
+        captured = len(graph.internal_captures) + len(graph.deferred_internal_captures)
+        own = graph.inputs[: len(graph.inputs) - captured]
         if all(tensor.shape.is_fully_defined() for tensor in own):
             return  # a new shape is a new trace
-        if not jit and not _calls_compiled(concrete.graph):
+        if not jit and not _calls_compiled(graph):
             return
         wrapper = self._calling(weakref.ref(concrete), getattr(type(concrete), _PLACE), name)
         dress(wrapper, getattr(type(concrete), _PLACE))
