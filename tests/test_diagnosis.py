@@ -4,6 +4,7 @@ has them from real runs."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -272,8 +273,8 @@ def test_objects_that_are_made_anew_for_a_few_calls_each():
     planner = {"blames": (), "avoidable": 0, "avoidable_seconds": 0.0, "count": 20, "calls": 300}
     found = first(traced("", 0, 6.0, **{**planner, "instances": 19}))
     assert (found.cause, found.line) == ("function-recreated", 20)
-    assert diagnose(facts(traced("", 0, 6.0, **{**planner, "instances": 8}))) == (), (
-        "a search of eight models"
+    assert diagnose(facts(traced("", 0, 6.0, **{**planner, "count": 7, "instances": 6}))) == (), (
+        "a search of six models"
     )
     assert diagnose(facts(traced("", 0, 2.0, **{**planner, "instances": 19}))) == (), (
         "they do more than trace"
@@ -533,6 +534,8 @@ def test_nothing_wrong_is_said_plainly():
     )
     assert diagnose(calm) == ()
     assert healthy(calm) == "Nothing wrong found: the step is steady at 90 ms, 96 % inside TensorFlow."
+    failed = "Nothing slow found until then: the step is steady at 90 ms, 96 % inside TensorFlow."
+    assert healthy(replace(calm, failed=True)) == failed
 
 
 def test_nothing_known_is_nothing_found():

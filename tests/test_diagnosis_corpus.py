@@ -14,7 +14,7 @@ CHOSEN = (
     "linear_schedule", "segment_scores", "particle_filter", "kalman", "calibrate", "ocr_service",
     "ensemble_scores",
     "meta_step", "window_sum", "cartpole_scores", "blur_features", "tabular_stream", "augment_images",
-    "loss_history", "checkpoint_often", "tidy_memory", "rowwise_norm", "unrolled_ode",
+    "loss_history", "checkpoint_often", "tidy_memory", "rowwise_norm", "counter_state", "unrolled_ode",
     "custom_loop", "v1_train", "buckets", "inference", "prefetched", "small_eager", "grid_search",
 )  # fmt: skip
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +30,6 @@ from tfslowtop.analysis.effect import sentence
 from tfslowtop.analysis.session import Session
 from tfslowtop.analysis.verdict import judge, live, pauses
 from tfslowtop.analysis.view import View
-from tfslowtop.export.findings import told
 
 SECOND = 1_000_000_000
 STREAM = Stream(0, "kernel", "kernel", "f.py", 3)
@@ -229,11 +227,3 @@ def test_pauses_are_seen():
     assert pauses(wall) == 0.0
     wall[::100] = 50.0
     assert pauses(wall) > 0.3
-
-
-def test_of_a_script_that_failed_it_is_not_said_that_nothing_was_wrong():
-    view = Session().view(0, 60, 0.5)
-    view = replace(view, tensorflow="2.21", healthy="Nothing wrong found: the step takes 2 ms.")
-    ended = Ended(1, "The process ended with exit code 1.", 0)
-    assert told(view) == ["  Nothing wrong found: the step takes 2 ms."]
-    assert told(replace(view, ended=ended)) == ["  Nothing slow found until then: the step takes 2 ms."]

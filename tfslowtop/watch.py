@@ -11,6 +11,7 @@ from .agent.events import Block, Ended, Event, Failed, Gauge, Output, Phase, Sam
 from .analysis.session import Session
 from .analysis.view import Gpu, View
 from .lens import Lens as Lens
+from .sensors.host import HostReading
 from .sensors.sampler import Sampler
 from .sensors.visible import told_by, told_to
 from .sources.source import Source
@@ -65,6 +66,11 @@ class Run:
     def leave(self) -> None:
         """Stops watching and lets the target be; a target that cannot live without us ends."""
         self._leaving.set()
+
+    @property
+    def host(self) -> HostReading | None:
+        """The last reading of the machine and the target's process."""
+        return self.sampler.host if self.sampler else None
 
     @property
     def gpu_reason(self) -> str | None:

@@ -78,10 +78,12 @@ def _usual(loop: Loop) -> int:
 
 def _heaviest(loops: set[Loop | None] | set[Loop]) -> Loop | None:
     found = [loop for loop in loops if loop is not None]
-    best = max(found, key=lambda loop: (_wall(loop), loop.line), default=None)
-    outer = best.outer if best is not None else None
+    if not found:
+        return None
+    best = max(found, key=lambda loop: (_wall(loop), loop.line))
+    outer = best.outer
     for _ in range(20):
-        if best is None or outer is None:
+        if outer is None:
             break
         if outer in found and _wall(outer) >= _NEARLY * _wall(best):
             best = outer  # its turn of now is not counted yet: when that ends, it has more

@@ -49,9 +49,7 @@ def told(view: View) -> list[str]:
         lines.append(f"     {f.fix.summary}")
         lines += [f"     explains: {s.cause}  {s.place}  {s.sentence}" for s in f.symptoms[:3]]
     if not view.findings and view.tensorflow:
-        failed = view.ended is not None and view.ended.code != 0
-        healthy = view.healthy.replace("wrong found", "slow found until then") if failed else view.healthy
-        lines.append(f"  {healthy}")
+        lines.append(f"  {view.healthy}")
     return lines
 
 

@@ -187,7 +187,7 @@ class TfslowtopApp(Windows):
         watched = self._tour is not None or time.monotonic() - self._touched < self.ALONE_AFTER
         run, words = self._run, self._words()
         refresh = REFRESH if watched and not self._paused else self.ALONE
-        host = run.sampler.host if run is not None and run.sampler else None
+        host = run.host if run is not None else None
         self._lens.refresh = 2 * refresh if host is not None and host.full else refresh
         shown = self._still if self._paused else self._view
         if shown is not None and isinstance(self.screen, LiveScreen):
@@ -204,7 +204,7 @@ class TfslowtopApp(Windows):
         return f"PAUSED · {words}" if self._paused else words
 
     def _state(self, run: Run, view: View | None) -> str:
-        host = run.sampler.host if run.sampler else None
+        host = run.host
         times = run.session.step.latency.recent_times(1)
         running = view is not None and view.phase in ("running", "warm-up")
         silent = (time.perf_counter_ns() - int(times[0])) / 1e9 if len(times) and running else math.nan

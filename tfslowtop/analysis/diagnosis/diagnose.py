@@ -129,4 +129,5 @@ def healthy(facts: Facts) -> str:
     total = sum(c.seconds for c in where)
     inside = sum(c.seconds for c in where if c.symbol.startswith(("tensorflow|", "keras|")))
     share = f", {100 * inside / total:.0f} % inside TensorFlow" if total > 1.0 else ""
-    return f"Nothing wrong found: the step {pace} {ms(step.median)}{share}."
+    found = "slow found until then" if facts.failed else "wrong found"
+    return f"Nothing {found}: the step {pace} {ms(step.median)}{share}."

@@ -133,6 +133,7 @@ class Facts:
     clock: int = 0
     """The time of day minus the time of the events, in ns."""
     ended: bool = False
+    failed: bool = False
     tensorflow: str = ""
     """Its version; empty where it was never imported."""
     cpu_paces: tuple[float, ...] = ()
@@ -203,6 +204,7 @@ def gather(session: Session, now: int) -> Facts:
         spells=_spells(session, step),
         clock=session.clock,
         ended=session.ended is not None,
+        failed=session.ended is not None and session.ended.code != 0,
         tensorflow=session.about.tensorflow,
         cpu_paces=session.gauges.paces("cpu seconds", PARTS),
     )

@@ -119,9 +119,10 @@ def _waiting(
 
 def host(facts: Facts) -> list[Finding]:
     """Copies that are large, or so many that they are the step."""
-    found = []
     steps = max(1, facts.steps)
-    told = {(c.file, c.line) for c in _weights(facts)}
+    weights = _moved(facts)
+    found = _weights(facts, weights)
+    told = {(c.file, c.line) for c in weights} if found else set()
     for c in facts.counted("host-copy"):
         if (c.file, c.line) in told:
             continue
@@ -162,10 +163,9 @@ def host(facts: Facts) -> list[Finding]:
     return found
 
 
-def weights(facts: Facts) -> list[Finding]:
-    """All weights of a model as arrays, at each step: get_weights, set_weights."""
+def _weights(facts: Facts, there: list[Count]) -> list[Finding]:
+    """All weights of a model as arrays, at each step."""
     steps = max(1, facts.steps)
-    there = _weights(facts)
     seconds = sum(c.seconds for c in there)
     lines = {(c.file, c.line) for c in there}
     moved = sum(c.size for c in facts.counted("host-sync", "host-copy") if (c.file, c.line) in lines)
@@ -189,7 +189,8 @@ def weights(facts: Facts) -> list[Finding]:
     return [made] if made else []
 
 
-def _weights(facts: Facts) -> list[Count]:
+def _moved(facts: Facts) -> list[Count]:
+    """Lines that call get_weights or set_weights."""
     return [c for c in facts.counted("where") if _does(c) and c.late > 0.2 and not library(c.file)]
 
 
@@ -261,4 +262,4 @@ def summaries(facts: Facts) -> list[Finding]:
     return []
 
 
-RULES = (input_bound, host, weights, callbacks, summaries)
+RULES = (input_bound, host, callbacks, summaries)
