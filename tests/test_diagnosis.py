@@ -568,3 +568,52 @@ def test_a_busy_machine_fails_no_check_unless_it_is_named():
     assert "retrace-shape" in _limits(_parser().parse_args(["a.py"])).causes
     assert "cpu-contention" not in _limits(_parser().parse_args(["a.py"])).causes
     assert "cpu-contention" in _limits(_parser().parse_args(["--fail-on", "any", "a.py"])).causes
+
+
+def alone(*parts: Count, memory: float = 4e8) -> Facts:
+    """A program with NumPy alone, of twenty seconds."""
+    level = Grows(3e7, memory, memory, None)
+    return Facts(20.0, 0, None, "", (), parts, (), gauges={"rss": level}, alone=True)
+
+
+def test_an_array_that_is_copied_to_a_longer_one():
+    joins = count("where", 120, symbol="numpy|join self.rows|numpy|8", line=12, seconds=12.0)
+    grown = count("grown-array", 4000, symbol="model.rows", line=0, size=32_000_000)
+    (found,) = diagnose(alone(joins, grown))
+    assert (found.cause, found.line) == ("growing-input", 12)
+    assert found.sentence == (
+        "All of model.rows is copied to a longer array at this line, again and again: 12.0 s, 60 % of the "
+        "time. It has 4,000 more rows than at first, 32 MB in all."
+    )
+    assert diagnose(alone(joins)) == (), "a window that does not grow"
+    assert diagnose(alone(joins, replace(grown, late=0.1))) == (), "it has been made, and is worked on"
+    assert diagnose(alone(replace(joins, seconds=3.0), grown)) == (), "it costs little"
+    assert diagnose(replace(alone(joins, grown), seconds=4.0)) == (), "too early to say"
+    assert diagnose(replace(alone(joins, grown), alone=False)) == (), "TensorFlow is on its way"
+
+
+def test_a_function_that_numpy_calls_for_each_item():
+    each = count("where", 120, symbol="numpy|_vectorize_call|numpy|0", line=7, seconds=12.0)
+    (found,) = diagnose(alone(each))
+    assert (found.cause, found.line) == ("python-op", 7) and "60 %" in found.sentence
+    assert diagnose(alone(replace(each, seconds=4.0))) == ()
+
+
+def test_a_list_that_a_program_with_numpy_keeps():
+    kept = count("kept-object", 900, symbol="sim.trace|list", line=8, size=300_000_000)
+    (found,) = diagnose(alone(kept))
+    assert (found.cause, found.line, found.basis) == ("python-leak", 8, "not measured")
+    assert "keeps 300 MB of the 400 MB in memory" in found.sentence
+    assert diagnose(alone(replace(kept, size=50_000_000))) == (), "a list may keep something"
+    assert diagnose(alone(kept, memory=2e9)) == (), "most of the memory is elsewhere"
+    assert diagnose(alone(replace(kept, late=0.1))) == (), "it was filled at the start"
+    assert diagnose(alone(replace(kept, symbol="sim.trace|deque(1000)"))) == ()
+
+
+def test_where_the_time_goes_is_said_of_a_healthy_program():
+    lines = [count("where", 10, symbol=f"user||{n}|0", line=n, seconds=n) for n in (1, 7, 12)]
+    assert (
+        healthy(alone(*lines))
+        == "Nothing wrong found; most of the time is spent at train.py:12 (60 %), train.py:7 (35 %)."
+    )
+    assert healthy(replace(alone(*lines), seconds=2.0)) == ""

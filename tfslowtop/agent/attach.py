@@ -1,7 +1,7 @@
 """The agent in somebody's own program: hooks, loops, the choice of the step, and their removal.
 
-`start` is called when TensorFlow begins to be imported. Each hook waits for the modules that hold its
-places, so everything is there before the program's first call. Nothing here may raise into the program.
+`start` is called when TensorFlow or NumPy begins to be imported. Each hook waits for the modules that hold
+its places, so everything is there before the program's first call. Nothing here may raise into the program.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from .hooks.traces import TraceHook
 from .hooks.updates import UpdateHook
 from .hooks.where import WhereHook
 from .imports import Watch
+from .interrupt import Interrupt
 from .kit import REMOVED, Kit
 from .loops import Loop
 from .mark import Marker
@@ -94,6 +95,7 @@ class Attachment:
         self._pid = os.getpid()
         self._choose_at = self._tally_at = 0
         self._marker = Marker(self.kit)
+        self._interrupt = Interrupt(self.kit.tracker.run_errand)
 
     def start(self) -> None:
         if self._wanted:
@@ -198,6 +200,8 @@ class Attachment:
                 tick(now)
             except Exception as error:
                 self.kit.oops(error)
+        if self.kit.tracker.errand is not None and not self.kit.hooked:
+            self._interrupt.ask()
         if now >= self._choose_at:
             self._choose_at = now + _CHOOSE_EVERY
             self._announce()

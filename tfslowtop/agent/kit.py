@@ -58,6 +58,11 @@ class Kit:
         self._kept: list[CodeType | None] = []
         self._gauges: dict[str, float] = {}
 
+    @property
+    def hooked(self) -> bool:
+        """Whether there is anything for hooks to be in: TensorFlow."""
+        return "tensorflow" in sys.modules
+
     def oops(self, error: BaseException) -> None:
         """An error of our own: counted, told, and never the program's."""
         self.errors += 1

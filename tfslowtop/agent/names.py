@@ -57,6 +57,8 @@ class Look:
         self._end = time.thread_time_ns() + _BUDGET
         self._met: set[int] = set()
         self.found: list[Kept] = []
+        self.arrays: dict[str, tuple[int, int]] = {}
+        """Rows and bytes of NumPy's arrays, by name."""
         self.whole = True
         """Whether it came to its end."""
 
@@ -108,6 +110,8 @@ class Look:
             self._function(value, depth)
         elif kind is _CACHE:
             self._cache(value, name)
+        elif _is_array(kind):
+            self.arrays[name] = (value.shape[0] if value.shape else 0, value.nbytes)
         elif self._own(value if issubclass(kind, type) else kind):
             inside = type.__getattribute__(value, "__dict__") if issubclass(kind, type) else attributes(value)
             for key, part in list(inside.items()):
@@ -193,6 +197,10 @@ def _called(kind: type) -> str:
     return str(type.__getattribute__(kind, "__name__"))
 
 
+def _is_array(kind: type) -> bool:
+    return _called(kind) == "ndarray" and type.__getattribute__(kind, "__module__") == "numpy"
+
+
 def _wrapped(value: Any) -> Any:
     inside = attributes(value).get("_storage", _missing)
     return getattr(value, "__wrapped__", None) if inside is _missing else inside
@@ -214,10 +222,9 @@ def weigh(value: Any, depth: int = 0) -> tuple[int, bool]:
     kind = type(value)
     if kind in _PLAIN:
         return sys.getsizeof(value), False
-    name = _called(kind)
-    if name in _TENSORS:
+    if _called(kind) in _TENSORS:
         return _elements(value), True
-    if name == "ndarray" and type.__getattribute__(kind, "__module__") == "numpy":
+    if _is_array(kind):
         return int(value.nbytes) + 112, False
     parts: list[Any] = []
     length = 0

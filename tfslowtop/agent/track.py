@@ -169,7 +169,7 @@ class Tracker:
             wrapper.f_trace = ENTERED
             frame = wrapper.f_back
             if self.errand is not None:
-                self._run(frame)
+                self.run_errand(frame)
             if frame is None:
                 return None
             visit: Any = frame.f_trace
@@ -187,7 +187,8 @@ class Tracker:
             self._oops(error)
             return None
 
-    def _run(self, frame: FrameType | None) -> None:
+    def run_errand(self, frame: FrameType | None) -> None:
+        """If this is the main thread."""
         errand = self.errand
         if errand is not None and threading.get_ident() == self._main:
             self.errand = None

@@ -65,7 +65,7 @@ class Session:
         self._kept: dict[str, int] = {}
         """Tensors that each container of the program's has gained."""
         self._notes: deque[str] = deque(maxlen=50)
-        self._phase = events.Phase("starting", "", 0)
+        self.phase = events.Phase("starting", "", 0)
         self._hello = events.Hello(0, "", 0, "")
         self._waiting: list[events.Gauge] = []
         self._lost: dict[int, int] = {}
@@ -171,7 +171,7 @@ class Session:
 
     @_take.register
     def _(self, event: events.Phase) -> None:
-        self._phase = event
+        self.phase = event
         self._started = self._started or event.at
 
     @_take.register
@@ -220,9 +220,9 @@ class Session:
         elapsed = self.elapsed(now)
         step = self.step.stream.id if self.step.stream else None
         return View(
-            phase=self._phase.name,
-            phase_detail=self._phase.detail,
-            phase_since=self._phase.at,
+            phase=self.phase.name,
+            phase_detail=self.phase.detail,
+            phase_since=self.phase.at,
             at=now,
             pid=self._hello.pid,
             python=self._hello.python,

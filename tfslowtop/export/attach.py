@@ -138,7 +138,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped: bool) ->
     """What a person wants to know, in a few lines."""
     lines = [f"tfslowtop: {' '.join(argv)}: {_ending(view, stopped)} after {session.elapsed(view.at):.1f} s"]
     if not view.tensorflow:
-        lines.append("  It never imported TensorFlow.")
+        lines.append("  It never imported TensorFlow: without it no steps are seen.")
     step = next((s for s in view.streams if s.is_step), None)
     if step is not None:
         place = f" ({Path(step.file).name}:{step.line})" if step.file else ""

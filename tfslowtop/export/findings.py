@@ -48,7 +48,7 @@ def told(view: View) -> list[str]:
         lines.append(f"     {f.sentence}")
         lines.append(f"     {f.fix.summary}")
         lines += [f"     explains: {s.cause}  {s.place}  {s.sentence}" for s in f.symptoms[:3]]
-    if not view.findings and view.tensorflow:
+    if not view.findings and view.healthy:
         lines.append(f"  {view.healthy}")
     return lines
 
@@ -56,7 +56,7 @@ def told(view: View) -> list[str]:
 def verdict(view: View) -> str:
     """One sentence: the first finding, or that there is none."""
     if not view.findings:
-        return view.healthy
+        return view.healthy or "TensorFlow was not imported, and without it no steps are seen."
     first = view.findings[0]
     return (
         f"{first.cause} at {first.place}: {first.sentence}"

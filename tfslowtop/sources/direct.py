@@ -14,7 +14,7 @@ import psutil
 from ..agent.events import Ended, Event, Note
 from .launch import Command as Launch
 from .listening import Listening
-from .loop import how_it_ended
+from .loop import UNSEEN, how_it_ended
 from .source import SourceError
 
 #: Seconds between two looks whether the script has ended, where the kernel cannot tell.
@@ -64,7 +64,7 @@ class DirectScript(Listening):
         # What its agent had sent is all here: it is in our own socket's buffer.
         events = self._rest_of_it(self._end)
         if not self._heard_agent:
-            events.append(Note("The script ended without importing TensorFlow in its main process."))
+            events.append(Note(UNSEEN))
         how = how_it_ended(code, asked=self.asked_to_stop)
         return [*events, Ended(code, how, time.perf_counter_ns())]
 

@@ -18,7 +18,7 @@ from ..agent.wire import WireError
 from . import control
 from .launch import Command as Launch
 from .listener import Connection
-from .loop import Loop, how_it_ended
+from .loop import UNSEEN, Loop, how_it_ended
 from .session_file import NewSession, Session, check_peer
 from .source import SourceError
 
@@ -99,10 +99,10 @@ class KeptScript(Loop):
         events: list[Event] = []
         for event in received:
             if isinstance(event, Hello) and not self._heard_keeper:
-                self._heard_keeper = True  # the agent's own comes when TensorFlow does
+                self._heard_keeper = True  # the agent's own comes when TensorFlow or NumPy does
             elif isinstance(event, Ended):
                 if not self._heard_agent:
-                    events.append(Note("The script ended without importing TensorFlow in its main process."))
+                    events.append(Note(UNSEEN))
                 events.append(Ended(event.code, how_it_ended(event.code, asked=self.asked_to_stop), event.at))
                 self._hang_up()  # now the keeper can go
             else:

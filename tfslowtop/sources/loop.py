@@ -128,6 +128,10 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+#: What is said of a script in which nothing was there to be watched.
+UNSEEN = "The script ended without importing TensorFlow or NumPy in its main process."
+
+
 def how_it_ended(code: int, *, asked: bool) -> str:
     """The exit code as a sentence."""
     if code < 0:

@@ -1,8 +1,9 @@
 """The watched process's end of a session: reaches the watcher, starts the agent, and lets go without it.
 
-The first connection is made while TensorFlow is about to be imported, by a watcher that is there. When it
-hangs up (it was closed, or killed, or its SSH connection dropped), the hooks come off and a thread begins to
-wait, blocked and free of cost, for the next one. What waits is the kernel's `recv`: nothing is polled.
+The first connection is made while TensorFlow or NumPy is about to be imported, by a watcher that is there.
+When it hangs up (it was closed, or killed, or its SSH connection dropped), the hooks come off and a thread
+begins to wait, blocked and free of cost, for the next one. What waits is the kernel's `recv`: nothing is
+polled.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Session:
         self._finished = False
 
     def begin(self) -> None:
-        """In the script's own thread, before TensorFlow is imported, so that no call is missed."""
+        """In the script's own thread, before either is imported, so that no call is missed."""
         sock = self._connect()
         if sock is None:
             return  # no watcher and nobody who could bring one back

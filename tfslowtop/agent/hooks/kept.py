@@ -2,10 +2,10 @@
 
 No list of all objects is ever asked for: it has some that are just being made or dying, and touching those
 crashed programs. Here everything is reached by names of the program's own, so it is whole and alive. The look
-is taken by the main thread itself, inside a call that a hook has wrapped anyway; every reference is gone when
-that call goes on. No code of the program's runs: sizes and attributes are read by the built-in types' own
-methods. There is a first look, and another one for each further 8 MB of memory; a look ends after 5 ms of its
-own time.
+is taken by the main thread itself, inside a call that a hook has wrapped anyway, or between two instructions
+where there are no such calls; every reference is gone when it goes on. No code of the program's runs: sizes
+and attributes are read by the built-in types' own methods. There is a first look, and another one for each
+further 8 MB of memory; a look ends after 5 ms of its own time.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class KeptHook(Hook):
         super().__init__(kit)
         self._next = self._rss = self._spent = 0
         self._first: dict[tuple[str, int], int] = {}
+        self._arrays: dict[str, int] = {}
         self._seen: Look | None = None
         self._modules: dict[str, str] = {}
         self._imported = 0
@@ -58,7 +59,7 @@ class KeptHook(Hook):
         if now < self._next or tracker.errand is not None:
             return
         self._next = now + _PAUSE // 4
-        if max((loop.count for loop in tracker.loops), default=0) < _TURNS:
+        if self.kit.hooked and max((loop.count for loop in tracker.loops), default=0) < _TURNS:
             return
         rss = self._resident()
         if rss >= self._rss + _GROWTH:
@@ -107,6 +108,10 @@ class KeptHook(Hook):
             what = "kept-tensor" if kept.tensor else "kept-object"
             place = kept.place or grows(files, kept.name, {(loop.file, loop.line) for loop in loops})
             self.kit.tallies.put(what, f"{kept.name}|{kept.kind}", *place, more, 0, kept.bytes * more)
+        for name, (rows, size) in look.arrays.items():
+            before = self._arrays.setdefault(name, rows)
+            if rows - before >= max(_LEAST, before):
+                self.kit.tallies.put("grown-array", name, "", 0, rows - before, 0, size)
 
 
 def _key(kept: Kept) -> tuple[str, int]:

@@ -32,6 +32,20 @@ _WRITING = re.compile(
     r"\b(?:print|write|writelines|writerows?|fsync|flush|dump)\(|\bopen\([^)]*[\"'][wax]b?\+?t?[\"']"
 )
 _WRITES = "user|write|file"
+#: A line that joins an array and more to a new array of the same name.
+_JOINING = re.compile(
+    r"(?<![\w.\]])(?P<name>[A-Za-z_][\w.]*(?:\[\w+\])?)\s*=[^=].*?"
+    r"\b(?:append|concat|concatenate|vstack|hstack|dstack|stack|column_stack|row_stack|insert|resize|r_|c_)\s*[(\[]"
+    r".*(?<![\w.])(?P=name)(?![\w.(\[])",
+    re.S,
+)
+_JOINS = "numpy|join {}|numpy"
+#: Lines of a statement that are read, at most.
+_STATEMENT = 4
+#: Functions of NumPy's that call the user's for each item.
+_EACH = ("apply_along_axis", "_vectorize_call", "_vectorize_call_with_signature")
+#: Frames between the user's function and those, at most.
+_NEAR = 8
 
 
 class WhereHook(Hook):
@@ -45,7 +59,7 @@ class WhereHook(Hook):
         self._looks = self._next = 0
         self._shares: dict[Place, float] = {}
         """Of the time in which calls follow each other closely, by place, as of the last close look."""
-        self._writing: dict[tuple[int, int], bool] = {}
+        self._meanings: dict[tuple[int, int], str] = {}
 
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
@@ -68,21 +82,34 @@ class WhereHook(Hook):
         user, callee = self._users(frame)
         if user is None:
             return None
-        busy = f"{'tracing' if self.kit.quiet[0] else _package(frame, user)}|{callee}"
+        if self.kit.quiet[0]:
+            busy = f"tracing|{callee}"
+        elif (outer := self._gives_each(user)) is not None:
+            user, busy = outer
+        else:
+            busy = f"{_package(frame, user)}|{callee}"
         return busy, user.f_code, user.f_lasti
 
     def _count(self, busy: str, code: CodeType, offset: int, wall: int) -> None:
         """With the first line of the user's own function behind it; 0 at the top of a file."""
-        if busy == OWN and self._writes(code, offset):
-            busy = _WRITES
+        if busy == OWN or busy.startswith("numpy|"):
+            meaning = self._meaning(code, offset)
+            busy = meaning if busy == OWN or meaning not in (OWN, _WRITES) else busy
         first = code.co_firstlineno if code.co_name != "<module>" else 0
         self.kit.tallies.at("where", f"{busy}|{first}", code, offset, wall, 0)
 
-    def _writes(self, code: CodeType, offset: int) -> bool:
-        known = self._writing.get((id(code), offset))
+    def _meaning(self, code: CodeType, offset: int) -> str:
+        """Of what a line does by C that it calls."""
+        known = self._meanings.get((id(code), offset))
         if known is None:
-            text = linecache.getline(*line_of(code, offset))
-            known = self._writing[id(code), offset] = _WRITING.search(text) is not None
+            file, line = line_of(code, offset)
+            first, *more = [linecache.getline(file, line + i) for i in range(_STATEMENT)]
+            statement = first
+            while more and statement.count("(") > statement.count(")"):
+                statement += more.pop(0)
+            joins = _JOINING.search(statement)
+            known = _WRITES if _WRITING.search(first) else _JOINS.format(joins["name"]) if joins else OWN
+            self._meanings[id(code), offset] = known
         return known
 
     def _is_drawn(self, now: int, wall: int) -> bool:
@@ -143,6 +170,19 @@ class WhereHook(Hook):
                 callee = f"{frame.f_code.co_name}|{module}"
             frame = frame.f_back
         return None, ""
+
+    def _gives_each(self, user: FrameType) -> tuple[FrameType, str] | None:
+        """The line of the user's that gives each item to this function of theirs by a function of NumPy's."""
+        frame, name = user.f_back, ""
+        for _ in range(_NEAR):
+            if frame is None:
+                return None
+            if not self.kit.places.is_library(frame.f_code.co_filename):
+                return (frame, f"numpy|{name}|numpy") if name else None
+            if frame.f_code.co_name in _EACH and not name:
+                name = frame.f_code.co_name
+            frame = frame.f_back
+        return None
 
 
 def _package(frame: FrameType, user: FrameType) -> str:

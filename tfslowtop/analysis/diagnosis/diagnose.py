@@ -12,6 +12,7 @@ from . import (
     rules_items,
     rules_machine,
     rules_memory,
+    rules_numpy,
     rules_step,
     rules_traces,
 )
@@ -23,7 +24,8 @@ Rule = Callable[[Facts], list[Finding]]
 
 RULES: tuple[Rule, ...] = (
     *rules_traces.RULES, *rules_graphs.RULES, *rules_created.RULES, *rules_step.RULES, *rules_data.RULES,
-    *rules_host.RULES, *rules_items.RULES, *rules_memory.RULES, *rules_machine.RULES,
+    *rules_host.RULES, *rules_items.RULES, *rules_memory.RULES, *rules_numpy.RULES,
+    *rules_machine.RULES,
 )  # fmt: skip
 
 _RETRACES = (
@@ -118,10 +120,8 @@ def healthy(facts: Facts) -> str:
     """What is said when nothing is wrong."""
     step = facts.step
     if step is None or facts.steps < 3:
-        if not facts.tensorflow:
-            return (
-                "TensorFlow was not imported, and without it no steps are seen; memory and CPU were watched."
-            )
+        if facts.alone:
+            return rules_numpy.healthy(facts)
         return "No step was seen: nothing that TensorFlow does repeated often enough."
     trend = step.trend.direction if step.trend else "unclear"
     pace = {"flat": "is steady at", "falling": "gets faster and takes"}.get(trend, "takes")

@@ -134,8 +134,8 @@ class Facts:
     """The time of day minus the time of the events, in ns."""
     ended: bool = False
     failed: bool = False
-    tensorflow: str = ""
-    """Its version; empty where it was never imported."""
+    alone: bool = False
+    """Whether NumPy is there without TensorFlow."""
     cpu_paces: tuple[float, ...] = ()
     """CPU seconds of the process per step, in equal parts of the steps."""
 
@@ -188,7 +188,10 @@ def gather(session: Session, now: int) -> Facts:
     since = min(starts, default=0)
     calls = tuple(_call(s, s is step, since) for s in streams if s.calls)
     steps = step.calls if step else 0
+    alone = session.about.tensorflow == "" and session.phase.name == "starting"
     functions = _functions(streams)
+    # With TensorFlow, a program that has no steps yet is at its beginning: nothing is early.
+    middle = session.ledger.middle if alone else 0
     seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == "where")
     return Facts(
         seconds=max(0.0, (end - min(starts)) / 1e9) if starts else seen / 1e9,
@@ -196,7 +199,7 @@ def gather(session: Session, now: int) -> Facts:
         step=next((c for c in calls if c.is_step), None),
         step_why=session.step.why,
         calls=calls,
-        counts=tuple(_count(entry, steps) for entry in session.ledger.entries.values()),
+        counts=tuple(_count(entry, steps, middle) for entry in session.ledger.entries.values()),
         traced=tuple(
             _traced(f, functions.get((f.file, f.line)), number) for f in session.retraces.functions.values()
         ),
@@ -205,15 +208,15 @@ def gather(session: Session, now: int) -> Facts:
         clock=session.clock,
         ended=session.ended is not None,
         failed=session.ended is not None and session.ended.code != 0,
-        tensorflow=session.about.tensorflow,
+        alone=alone,
         cpu_paces=session.gauges.paces("cpu seconds", PARTS),
     )
 
 
-def _count(e: Entry, steps: int) -> Count:
+def _count(e: Entry, steps: int, middle: int) -> Count:
     t = e.tally
     return Count(
-        t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps), e.since,
+        t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps, middle), e.since,
         e.growth(steps) / 1e9,
     )  # fmt: skip
 

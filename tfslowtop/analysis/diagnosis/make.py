@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .facts import Facts
 from .finding import Basis, Confidence, Finding, Fix
-from .texts import TEXTS
+from .texts import TEXTS, Text
 
 #: A cause that takes less than this share of the time is not worth anybody's: 5 % is what a busy machine
 #: adds by itself from run to run.
@@ -28,18 +28,19 @@ def finding(
     remedy: str = "",
     least: float = LEAST_SHARE,
     names: dict[str, str] | None = None,
+    text: Text | None = None,
     **evidence: object,
 ) -> Finding | None:
     """A finding, or nothing if it costs too little; with `least` of 0 it is made whatever it costs.
 
     `cost` is what was measured: the seconds lost, or those spent there (`at_most`), of which `weight` counts
-    for the order. None is for what is not paid in time.
+    for the order. None is for what is not paid in time. `text` is for what is told otherwise than the cause is.
     """
     counts = (cost or 0.0) * weight
     if cost is not None and least and (facts.share(counts) < least or counts < LEAST_SECONDS):
         return None
     basis: Basis = "not measured" if cost is None else "at most" if at_most or weight < 1 else "measured"
-    text = TEXTS[cause]
+    text = text or TEXTS[cause]
     words = {"name": "the value", "function": "the function", **(names or {})}
 
     def fill(template: str) -> str:

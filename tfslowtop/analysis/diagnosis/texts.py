@@ -256,3 +256,24 @@ TEXTS: dict[str, Text] = {
         "When device memory is full, allocations fail or wait, and fast algorithms that need room are not used.",
     ),
 }  # fmt: skip
+
+#: What the same cause is in a program that has NumPy alone.
+WITH_NUMPY: dict[str, Text] = {
+    "growing-input": Text(
+        "Collect the pieces in a list and join them once, after the loop; or make the array before it, as long as it "
+        "will be, and write into it.",
+        "seen = np.concatenate([seen, x])",
+        "pieces.append(x)\n# after the loop\nseen = np.concatenate(pieces)",
+        "An array cannot be made longer: all of it is copied to a new one each time, so that the work of a turn grows "
+        "with the number of turns before it.",
+        "append_history",
+    ),
+    "python-op": Text(
+        "Write it for whole arrays, with axis= where NumPy's function has one.",
+        "y = np.apply_along_axis(f, 1, x)",
+        "y = x.mean(axis=1)  # f for all rows at once",
+        "np.apply_along_axis and np.vectorize are loops in Python: each row or item costs a call of the function, and "
+        "of NumPy's within it.",
+        "apply_along_axis",
+    ),
+}

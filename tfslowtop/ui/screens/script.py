@@ -85,7 +85,7 @@ class ScriptScreen(MainScreen):
         said = [*crash, _about_the_step(view)]
         if not any(f.cause.startswith(("retrace", "function")) for f in view.findings):
             said += view.retraced[:1]  # too little for a finding, but the panel counts it: why is said here
-        if not (view.findings or view.retraced or crash) and view.healthy and view.iterations:
+        if not (view.findings or view.retraced or crash) and (view.iterations or not view.tensorflow):
             said.insert(0, view.healthy)
         self.card.say("\n".join(line for line in [*said, *view.notes[-2:]] if line))
 

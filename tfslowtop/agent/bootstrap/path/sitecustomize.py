@@ -1,10 +1,10 @@
 """Runs in the user's interpreter before the script does, and is gone when the script begins.
 
 Python imports `sitecustomize` at start, from PYTHONPATH if it is there. This one takes itself and our
-variables out of sight, leaves a finder that waits for TensorFlow, and hands over to the sitecustomize that
-it hid, if any. It imports nothing that is not loaded already: the agent comes only when TensorFlow does (at
-start it would cost every script a tenth of a second). Whatever goes wrong, the script runs as if we were
-not there.
+variables out of sight, leaves a finder that waits for TensorFlow or NumPy, and hands over to the
+sitecustomize that it hid, if any. It imports nothing that is not loaded already: the agent comes only with
+the first of the two (at start it would cost every script a tenth of a second). Whatever goes wrong, the
+script runs as if we were not there.
 """
 
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120  pathlib is not loaded yet, and need not be
-_AWAITED = "tensorflow"
+_AWAITED = ("numpy", "tensorflow")
 _PREFIX = "TFSLOWTOP_ATTACH_"
 
 
@@ -33,7 +33,7 @@ def _search(name: str, path: "Any", target: "Any", but: object = None) -> "Modul
 
 
 class _Finder:
-    """Finds nothing itself. Lends TensorFlow's spec a loader that calls `begin` when its import begins.
+    """Finds nothing itself. Lends what is awaited a loader that calls `begin` when its import begins.
 
     Not earlier: many libraries look whether there is a TensorFlow (`importlib.util.find_spec`) and leave it.
     """
@@ -43,7 +43,7 @@ class _Finder:
         self._searching = 0
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
-        if name != _AWAITED or self._searching == get_ident():
+        if name not in _AWAITED or self._searching == get_ident():
             return None
         self._searching = get_ident()  # another finder of this kind may ask everybody again, us too
         try:
@@ -72,7 +72,7 @@ class _Loader:
         if self._finder in sys.meta_path:
             self._finder.remove()
             self._finder.begin()
-            # The agent has put a finder of its own in place after TensorFlow was found: so find it again.
+            # The agent has put a finder of its own in place after this was found: so find it again.
             found = _search(spec.name, None, None)
             if found is not None and found.loader is not None:
                 spec.loader = found.loader

@@ -1,0 +1,150 @@
+"""Programs with NumPy alone, for real: no hook is in them, but looks name what they are slow for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tfslowtop.agent.interrupt import Interrupt
+
+JOINED = """
+import time
+import numpy as np
+
+def collect(seconds):
+    rng = np.random.default_rng(0)
+    history, end = np.empty((0, 512)), time.time() + seconds
+    while time.time() < end:
+        rows = rng.normal(size=(20, 512))
+        history = np.concatenate([history, rows])
+    return history
+
+collect(9)
+"""
+KEPT = """
+import time
+import numpy as np
+
+class Simulation:
+    def __init__(self):
+        self.state = np.linspace(0, 1, 100_000)
+        self.trace = []
+
+    def step(self):
+        self.state = np.tanh(self.state + 0.1)
+        self.trace.append(self.state.copy())
+
+simulation, end = Simulation(), time.time() + 9
+while time.time() < end:
+    simulation.step()
+    time.sleep(0.005)
+"""
+EACH = """
+import time
+import numpy as np
+
+def spread(row):
+    return np.sort(row)[-3:].sum() / (row.std() + 1e-9)
+
+def main():
+    rng, end, total = np.random.default_rng(0), time.time() + 9, 0.0
+    while time.time() < end:
+        total += np.apply_along_axis(spread, 1, rng.normal(size=(500, 30))).sum()
+
+main()
+"""
+HEALTHY = """
+import time
+import numpy as np
+
+rng = np.random.default_rng(0)
+images = []
+for i in range(400):
+    images.append(rng.normal(size=(250, 250)))
+window, end = np.zeros((0, 250)), time.time() + 9
+while time.time() < end:
+    for image in images:
+        u = np.exp(-image * image).mean(axis=0)
+        window = np.concatenate([window, u[None]])[-50:]
+print(window.shape)
+"""
+SCRIPTS = {"joined": JOINED, "kept": KEPT, "each": EACH, "healthy": HEALTHY}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory) -> dict[str, tuple[dict, str]]:
+    """All at once: what counts is where the time goes, not how much of it there is."""
+    place: Path = tmp_path_factory.mktemp("numpy")
+    running = {}
+    for name, text in SCRIPTS.items():
+        (place / f"{name}.py").write_text(text)
+        command = [
+            sys.executable,
+            "-m",
+            "tfslowtop",
+            "--headless",
+            "--json",
+            f"{name}.json",
+            "--attach",
+            f"{name}.py",
+        ]
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        running[name] = subprocess.Popen(command, cwd=place, env=env, stderr=subprocess.PIPE, text=True)
+    told = {name: process.communicate()[1] for name, process in running.items()}
+    return {name: (json.loads((place / f"{name}.json").read_text()), told[name]) for name in SCRIPTS}
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "line"),
+    [
+        ("joined", "growing-input", "history = np.concatenate([history, rows])"),
+        ("kept", "python-leak", "self.trace.append(self.state.copy())"),
+        ("each", "python-op", "total += np.apply_along_axis("),
+    ],
+)
+def test_what_is_slow_is_named(reports, name, cause, line):
+    report, _ = reports[name]
+    first = report["findings"][0]
+    assert first["cause"] == cause, first
+    assert line in SCRIPTS[name].splitlines()[first["line"] - 1]
+    assert report["target"]["exit_code"] == 0 and report["target"]["tensorflow"] is None
+
+
+def test_a_healthy_one_is_told_where_its_time_goes(reports):
+    report, text = reports["healthy"]
+    assert [f["cause"] for f in report["findings"] if f["cause"] != "cpu-contention"] == []
+    if not report["findings"]:
+        assert "Nothing wrong found; most of the time is spent at healthy.py:" in text
+
+
+def test_the_main_thread_is_interrupted_between_two_instructions():
+    asked, lines = threading.get_ident(), []
+    interrupt = Interrupt(lambda frame: lines.append((threading.get_ident(), frame.f_code.co_name)))
+    threading.Thread(target=lambda: [time.sleep(0.2), interrupt.ask(), interrupt.ask()]).start()
+    end = time.monotonic() + 10
+    while not lines and time.monotonic() < end:
+        pass
+    assert lines == [(asked, "test_the_main_thread_is_interrupted_between_two_instructions")]
+
+
+def test_what_goes_wrong_there_is_not_the_programs():
+    called = []
+
+    def fail(frame):
+        called.append(frame)
+        raise ValueError("ours")
+
+    interrupt = Interrupt(fail)
+    for number in (1, 2):
+        interrupt.ask()
+        end = time.monotonic() + 10
+        while len(called) < number and time.monotonic() < end:
+            pass
+    assert len(called) == 2
