@@ -10,6 +10,7 @@ import weakref
 from collections import OrderedDict, defaultdict, deque
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tfslowtop.agent import names
@@ -205,3 +206,15 @@ def test_a_look_that_was_cut_short_forgets_nothing(monkeypatch):
     history += range(20)
     assert not judged(-1) and told == []
     assert judged(10**12) and told == [("kept-object", 20)]
+
+
+def test_a_part_of_an_array_keeps_all_of_it():
+    found = {}
+    for name, parts in {
+        "own": [(n, np.zeros(10_000)[:4]) for n in range(50)],
+        "shared": list(np.zeros((50, 4))),
+    }.items():
+        taken = Look(Places(__file__))
+        taken._names({name: parts})
+        found[name] = taken.found[0].bytes
+    assert found["own"] > 80_000 and found["shared"] < 1_000

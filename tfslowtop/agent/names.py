@@ -12,7 +12,7 @@ import itertools
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -119,8 +119,8 @@ class Look:
                     self._visit(part, f"{name}.{key}", depth + 1)
 
     def _container(self, value: Any, kind: type, name: str, depth: int) -> None:
-        length, newest = measure(value, kind)
-        size, tensor = weigh(newest) if length else (0, False)
+        length, newest, before = measure(value, kind)
+        size, tensor = weigh(newest, but=set(_bases(before))) if length else (0, False)
         shown = f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
         self.found.append(Kept(name, id(value), shown, length, size, tensor, None))
         if length > _LONG:
@@ -206,26 +206,40 @@ def _wrapped(value: Any) -> Any:
     return getattr(value, "__wrapped__", None) if inside is _missing else inside
 
 
-def measure(value: Any, kind: type) -> tuple[int, Any]:
-    """Length and newest entry of a container, by the built-in type's own methods."""
+def measure(value: Any, kind: type) -> tuple[int, Any, Any]:
+    """Length of a container, its newest entry and the one before, by the built-in type's own methods."""
     if issubclass(kind, dict):
-        return dict.__len__(value), next(reversed(dict.values(value)), None)
+        newest, before = [*itertools.islice(reversed(dict.values(value)), 2), None, None][:2]
+        return dict.__len__(value), newest, before
     if issubclass(kind, set):
-        return set.__len__(value), next(set.__iter__(value), None)
+        return set.__len__(value), next(set.__iter__(value), None), None
     base: Any = list if issubclass(kind, list) else deque
     length = base.__len__(value)
-    return length, base.__getitem__(value, -1) if length else None
+    newest, before = [*(base.__getitem__(value, -1 - i) for i in range(min(length, 2))), None, None][:2]
+    return length, newest, before
 
 
-def weigh(value: Any, depth: int = 0) -> tuple[int, bool]:
-    """About how many bytes it holds, and whether a tensor is in it."""
+def _bases(value: Any, depth: int = 0) -> Iterator[int]:
+    """The arrays of which it has parts, by id."""
+    kind = type(value)
+    if _is_array(kind) and _is_array(type(value.base)):
+        yield id(value.base)
+    elif kind in (list, tuple) and depth < 3:
+        for part in value[:_LOOKED_AT]:
+            yield from _bases(part, depth + 1)
+
+
+def weigh(value: Any, depth: int = 0, but: Container[int] = ()) -> tuple[int, bool]:
+    """About how many bytes it holds, and whether a tensor is in it. A part of an array keeps all of that, unless
+    it is one of those that others keep as well."""
     kind = type(value)
     if kind in _PLAIN:
         return sys.getsizeof(value), False
     if _called(kind) in _TENSORS:
         return _elements(value), True
     if _is_array(kind):
-        return int(value.nbytes) + 112, False
+        whole = _is_array(type(value.base)) and id(value.base) not in but
+        return int(value.base.nbytes if whole else value.nbytes) + 112, False
     parts: list[Any] = []
     length = 0
     if depth <= 3 and kind in (list, tuple, deque):
@@ -237,7 +251,7 @@ def weigh(value: Any, depth: int = 0) -> tuple[int, bool]:
     elif depth <= 3:
         parts = list(_held(value, kind))[:_LOOKED_AT]
         length = len(parts)
-    weights = [weigh(part, depth + 1) for part in parts]
+    weights = [weigh(part, depth + 1, but) for part in parts]
     mean = sum(w for w, _ in weights) / len(weights) if weights else 0.0
     return 64 + int((mean + 8) * length), any(tensor for _, tensor in weights)
 
