@@ -230,8 +230,8 @@ def _bases(value: Any, depth: int = 0) -> Iterator[int]:
 
 
 def weigh(value: Any, depth: int = 0, but: Container[int] = ()) -> tuple[int, bool]:
-    """About how many bytes it holds, and whether a tensor is in it. A part of an array keeps all of that, unless
-    it is one of those that others keep as well."""
+    """About how many bytes it holds, and whether a tensor is in it. A part of an array keeps all of that;
+    those are left out that others keep as well."""
     kind = type(value)
     if kind in _PLAIN:
         return sys.getsizeof(value), False

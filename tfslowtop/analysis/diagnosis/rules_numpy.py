@@ -55,21 +55,24 @@ def joining(facts: Facts) -> list[Finding]:
 
 
 def each(facts: Facts) -> list[Finding]:
-    """np.apply_along_axis and np.vectorize, which call a Python function for each item."""
-    lines = _lines(facts, "apply_along_axis", "_vectorize") if applies(facts) else {}
-    place, seconds = next(iter(lines.items()), (("", 0), 0.0))
-    made = finding(
-        facts,
-        "python-op",
-        place,
-        f"NumPy calls a Python function for each item at this line: {seconds:.1f} s, "
-        f"{100 * facts.share(seconds):.0f} % of the time.",
-        seconds,
-        symbol="NumPy",
-        least=EACH,
-        text=WITH_NUMPY["python-op"],
-    )
-    return [made] if made else []
+    """Functions of NumPy's that call a Python function for each item."""
+    found = []
+    for called, name in (("apply_along_axis", "np.apply_along_axis"), ("_vectorize", "np.vectorize")):
+        lines = _lines(facts, called) if applies(facts) else {}
+        place, seconds = next(iter(lines.items()), (("", 0), 0.0))
+        made = finding(
+            facts,
+            "python-op",
+            place,
+            f"{name} calls a Python function for each item at this line: {seconds:.1f} s, "
+            f"{100 * facts.share(seconds):.0f} % of the time.",
+            seconds,
+            symbol=name,
+            least=EACH,
+            text=WITH_NUMPY["python-op"],
+        )
+        found += [made] if made else []
+    return found
 
 
 def keeping(facts: Facts) -> list[Finding]:

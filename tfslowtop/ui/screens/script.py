@@ -95,11 +95,8 @@ def _about_the_step(view: View) -> str:
     if step is None and view.tensorflow:
         return "No step found yet: nothing has repeated often enough."
     if step is None:
-        return (
-            ""
-            if view.ended
-            else "Steps are found once TensorFlow is imported; o shows the output, m the CPU."
-        )
+        found = "Steps are found once TensorFlow is imported, or where tfslowtop.step() marks them."
+        return "" if view.ended else f"{found} o shows the output, m the CPU."
     place = f" ({step.file.rsplit('/', 1)[-1]}:{step.line})" if step.file else ""
     why = f": {view.step_why}" if view.step_why else ""
     return f"The step is {name_of(step)}{place}{why}. S on another line makes that the step."
