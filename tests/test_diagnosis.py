@@ -358,6 +358,21 @@ def test_a_session_that_runs_for_its_summaries():
     assert diagnose(facts(told, call("session-run", 8, 4.0, line=62))) == (), "now and then"
 
 
+def test_summaries_within_the_run_that_trains():
+    run = call("session-run", 100, 8.0, line=40, median=0.08)
+    traced = [
+        count("run-trace", 5, symbol=name, line=40, seconds=seconds)
+        for name, seconds in (("summaries", 0.45), ("others", 0.15))
+    ]
+    found = first(run, *traced)
+    assert (found.cause, found.line) == ("callback-heavy", 40)
+    assert found.sentence == "Summaries take 60 ms of the 80 ms of a run at this line, as 5 traced runs show."
+    assert diagnose(facts(run)) == (), "nothing was traced"
+    rarely = count("run-trace", 45, symbol="without", line=40)
+    assert diagnose(facts(run, *traced, rarely)) == (), "one run in ten has them"
+
+
+
 def test_rows_of_an_array_one_by_one():
     rows = count("one-row", 990, line=21)
     works = "the loop that does the work"

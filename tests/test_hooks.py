@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -201,6 +202,40 @@ for i in range(5): f(tf.ones([2]))
 """
 
 
+TELLING = """
+import sys, time
+import numpy as np
+import tensorflow.compat.v1 as tf
+if sys.argv[-1] == "watched":
+    from tfslowtop.agent.attach import start
+    from tfslowtop.agent.channel import MemoryChannel
+    channel = MemoryChannel(1 << 22)
+    attachment = start(channel, step=None, script=__file__)
+tf.disable_v2_behavior()
+tf.set_random_seed(1)
+x = tf.placeholder(tf.float32, [None, 200])
+w = tf.get_variable("w", [200, 200])
+loss = tf.reduce_mean(tf.nn.relu(tf.matmul(x, w)))
+tf.summary.histogram("w", w)
+told, train = tf.summary.merge_all(), tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(40):
+        _, text = sess.run([train, told], {x: np.full([8, 200], i / 40)})
+        time.sleep(0.1)
+    try:
+        sess.run([told, loss], {x: np.zeros([8, 3])})
+    except Exception as error:
+        print(type(error).__name__, str(error)[:60])
+    print(sess.run(w).tobytes().hex()[:200], len(text))
+if sys.argv[-1] == "watched":
+    from tfslowtop.agent.events import Tally
+    attachment.remove()
+    traces = [e for e in channel.events if isinstance(e, Tally) and e.what == "run-trace"]
+    print({e.symbol: e.count for e in traces}, all(e.wall > 0 for e in traces), attachment.kit.errors)
+"""
+
+
 def run(*arguments: str, code: str | None = None) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
@@ -336,6 +371,15 @@ def test_results_output_and_tracebacks_are_those_of_the_bare_program(tmp_path):
         assert clean(watched.stderr) == clean(bare.stderr)
     else:
         assert clean(watched.stderr).splitlines()[-1] == clean(bare.stderr).splitlines()[-1]
+
+
+def test_runs_are_traced_for_their_summaries_and_give_what_they_gave(tmp_path):
+    path = tmp_path / "telling.py"
+    path.write_text(TELLING)
+    bare, watched = (run(str(path), how) for how in ("bare", "watched"))
+    *same, traces = watched.stdout.splitlines()
+    assert same == bare.stdout.splitlines() and len(same) == 2, watched.stderr[-2000:]
+    assert re.fullmatch(r"\{'summaries': (\d), 'others': \1\} True 0", traces), traces
 
 
 def test_the_hooks_come_off_and_leave_everything_as_it_was():

@@ -32,6 +32,7 @@ from .hooks.kept import KeptHook
 from .hooks.keras import KerasHook
 from .hooks.pyops import PythonOpHook
 from .hooks.sessions import SessionHook
+from .hooks.summaries import SummaryHook
 from .hooks.traces import MODULE as TRACES
 from .hooks.traces import TraceHook
 from .hooks.updates import UpdateHook
@@ -48,6 +49,7 @@ HOOKS: tuple[type[Hook], ...] = (
     FunctionHook,
     UpdateHook,
     SessionHook,
+    SummaryHook,
     FeedHook,
     GraphHook,
     KerasHook,

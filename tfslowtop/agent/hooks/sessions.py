@@ -50,8 +50,11 @@ class SessionHook(Hook):
             ops = list(_ops(args[1]))
             if any(_trains(op) for op in ops):
                 loop.bits |= TRAINS
-            if ops and all(str(op.type).endswith("Summary") for op in ops):
+            told = [str(op.type).endswith("Summary") for op in ops]
+            if told and all(told):
                 self.kit.tallies.add("summaries", frame)
+            elif any(told):
+                self.kit.tells = True
         self.kit.graphs.add(args[0].graph)
         return loop
 
@@ -72,6 +75,10 @@ class SessionHook(Hook):
                 kit.oops(error)
 
         return __init__
+
+
+def summaries_in(fetches: Any) -> bool:
+    return any(str(op.type).endswith("Summary") for op in _ops(fetches))
 
 
 def _ops(fetches: Any, depth: int = 0) -> Iterator[Any]:

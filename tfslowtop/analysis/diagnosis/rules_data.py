@@ -241,17 +241,25 @@ def callbacks(facts: Facts) -> list[Finding]:
 
 
 def summaries(facts: Facts) -> list[Finding]:
-    """A Session that runs for its summaries alone, at each step."""
-    lines = {(c.file, c.line) for c in facts.counted("summaries")}
+    """Summaries that a Session computes at each step: in a run of their own, or within another."""
+    alone = {(c.file, c.line) for c in facts.counted("summaries")}
     for call in facts.of("session-run"):
-        if (call.file, call.line) not in lines or call.calls < max(5, 0.3 * facts.steps):
+        place = (call.file, call.line)
+        share, traced = _part_of_run(facts, place)
+        if place in alone:
+            each = call.median
+            what = f"are computed at this line {call.calls} times in {facts.steps} steps, {ms(each)} each"
+        else:
+            each = share * call.median
+            what = f"take {ms(each)} of the {ms(call.median)} of a run at this line, as {traced} traced runs show"
+        if not each or call.calls < max(5, 0.3 * facts.steps):
             continue
         made = finding(
             facts,
             "callback-heavy",
-            (call.file, call.line),
-            f"Summaries are computed at this line {call.calls} times in {facts.steps} steps, {ms(call.median)} each.",
-            call.seconds,
+            place,
+            f"Summaries {what}.",
+            each * call.calls,
             symbol="Session.run",
             calls=call.calls,
             least=SAVING,
@@ -260,6 +268,16 @@ def summaries(facts: Facts) -> list[Finding]:
         if made:
             return [made]
     return []
+
+
+def _part_of_run(facts: Facts, place: tuple[str, int]) -> tuple[float, int]:
+    """The summaries' part of what the ops of a run take at a line, over runs with and without; how many were traced."""
+    seen = {c.symbol: c for c in facts.counted("run-trace") if (c.file, c.line) == place}
+    told, others, without = (seen.get(name) for name in ("summaries", "others", "without"))
+    if told is None or others is None or not told.seconds:
+        return 0.0, 0
+    runs = told.count + (without.count if without else 0)
+    return told.seconds / (told.seconds + others.seconds) * told.count / runs, told.count
 
 
 RULES = (input_bound, host, callbacks, summaries)
