@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tfslowtop.agent import names
 from tfslowtop.agent.interrupt import Interrupt
+from tfslowtop.agent.places import Places
+from tfslowtop.agent.track import Tracker
 
 JOINED = """
 import time
@@ -134,17 +139,29 @@ def test_the_main_thread_is_interrupted_between_two_instructions():
     assert lines == [(asked, "test_the_main_thread_is_interrupted_between_two_instructions")]
 
 
-def test_what_goes_wrong_there_is_not_the_programs():
-    called = []
+def test_what_a_signal_raises_meanwhile_is_the_programs():
+    def alarm(number, frame):
+        raise TimeoutError("the program's own")
 
-    def fail(frame):
-        called.append(frame)
-        raise ValueError("ours")
+    before = signal.signal(signal.SIGUSR1, alarm)
+    interrupt = Interrupt(lambda frame: signal.raise_signal(signal.SIGUSR1))
+    try:
+        for _ in range(2):
+            with pytest.raises(TimeoutError, match="own"):
+                interrupt.ask()
+                end = time.monotonic() + 10
+                while time.monotonic() < end:
+                    pass
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
-    interrupt = Interrupt(fail)
-    for number in (1, 2):
-        interrupt.ask()
-        end = time.monotonic() + 10
-        while len(called) < number and time.monotonic() < end:
-            pass
-    assert len(called) == 2
+
+def test_what_goes_wrong_in_a_look_is_ours():
+    wrong: list[BaseException] = []
+    tracker = Tracker(Places("/elsewhere/train.py"), wrong.append)
+    tracker.errand = lambda frame: names.weigh((1, 2), depth="deep")
+    with pytest.raises(TypeError):  # this test is no library: as if the program's own
+        tracker.run_errand(None)
+    tracker.errand = functools.partial(names.weigh, depth="deep")
+    tracker.run_errand((1, 2))
+    assert [type(error) for error in wrong] == [TypeError]

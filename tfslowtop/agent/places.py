@@ -53,6 +53,15 @@ class Places:
             return False
         return any(part in path for part in _PARTS) or path.startswith(self._roots)
 
+    def is_users(self, error: BaseException) -> bool:
+        """Whether an error out of our own code is the program's: a handler of a signal ran there and raised it."""
+        at = error.__traceback__
+        while at is not None:
+            if not self.is_library(at.tb_frame.f_code.co_filename):
+                return True
+            at = at.tb_next
+        return False
+
     def user_frame(self, frame: FrameType | None) -> FrameType | None:
         """The innermost frame of the user's own code, from `frame` outwards."""
         known = self._known

@@ -160,7 +160,7 @@ class Tracker:
         return loop
 
     def enter(self, wrapper: FrameType, now: int, what: int = 0, giver: int = 0) -> Turn | None:
-        """A hooked call begins, in the wrapper's frame; the turn that it belongs to, if any. Never raises.
+        """A hooked call begins, in the wrapper's frame; the turn that it belongs to, if any. Errors of ours stay.
 
         `what` is the function that is called, by id, and `giver` what gives an item, or LOOK.
         """
@@ -184,15 +184,23 @@ class Tracker:
                 return self._step(visit, frame, now, what, giver or what)
             return self._walk(frame, now, what, giver or what)
         except Exception as error:
+            if self.places.is_users(error):
+                raise
             self._oops(error)
             return None
 
     def run_errand(self, frame: FrameType | None) -> None:
         """If this is the main thread."""
         errand = self.errand
-        if errand is not None and threading.get_ident() == self._main:
-            self.errand = None
+        if errand is None or threading.get_ident() != self._main:
+            return
+        self.errand = None
+        try:
             errand(frame)
+        except Exception as error:
+            if self.places.is_users(error):
+                raise
+            self._oops(error)
 
     def finish(self) -> None:
         """Ends what is still on its way in the frames of all threads, and takes the marks off."""
