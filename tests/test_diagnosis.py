@@ -549,6 +549,14 @@ def test_nothing_wrong_is_said_plainly():
     )
     assert diagnose(calm) == ()
     assert healthy(calm) == "Nothing wrong found: the step is steady at 90 ms, 96 % inside TensorFlow."
+    busy = facts(
+        count("where", 30, symbol="tensorflow|_call", seconds=3.0),
+        count("where", 50, symbol="user|||40", line=44, seconds=5.0),
+        step_why="the loop that does the work",
+    )
+    assert healthy(busy) == (
+        "Nothing wrong found: the step is steady at 90 ms, 38 % inside TensorFlow and 62 % at train.py:44."
+    )
     failed = "Nothing slow found until then: the step is steady at 90 ms, 96 % inside TensorFlow."
     assert healthy(replace(calm, failed=True)) == failed
 

@@ -54,7 +54,7 @@ class Places:
         return any(part in path for part in _PARTS) or path.startswith(self._roots)
 
     def is_users(self, error: BaseException) -> bool:
-        """Whether an error out of our own code is the program's: a handler of a signal ran there and raised it."""
+        """Whether an error out of our code is the program's: a signal's handler ran there and raised it."""
         at = error.__traceback__
         while at is not None:
             if not self.is_library(at.tb_frame.f_code.co_filename):

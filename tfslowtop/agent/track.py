@@ -160,7 +160,7 @@ class Tracker:
         return loop
 
     def enter(self, wrapper: FrameType, now: int, what: int = 0, giver: int = 0) -> Turn | None:
-        """A hooked call begins, in the wrapper's frame; the turn that it belongs to, if any. Errors of ours stay.
+        """A hooked call begins, in the wrapper's frame; the turn that it belongs to, if any. Never raises.
 
         `what` is the function that is called, by id, and `giver` what gives an item, or LOOK.
         """

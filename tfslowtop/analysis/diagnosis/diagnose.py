@@ -16,7 +16,8 @@ from . import (
     rules_step,
     rules_traces,
 )
-from .facts import Facts, library
+from .busy import looks, seen
+from .facts import Facts, library, short
 from .finding import Finding
 from .make import ms
 
@@ -60,6 +61,9 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: An explanation has to weigh something against its symptom.
 _WEIGHS = 0.25
+#: The part of the time inside TensorFlow below which it is worth a word where the rest is; and a line's part of it.
+_LITTLE = 0.5
+_WORTH = 0.2
 #: What the machine does: no line of the program's is to blame.
 MACHINE = (
     "cpu-contention",
@@ -125,9 +129,12 @@ def healthy(facts: Facts) -> str:
         return "No step was seen: nothing that TensorFlow does repeated often enough."
     trend = step.trend.direction if step.trend else "unclear"
     pace = {"flat": "is steady at", "falling": "gets faster and takes"}.get(trend, "takes")
-    where = [c for c in facts.counts if c.what == "where"]
-    total = sum(c.seconds for c in where)
-    inside = sum(c.seconds for c in where if c.symbol.startswith(("tensorflow|", "keras|")))
+    where = list(looks(facts))
+    total = sum(c.seconds for c, _ in where)
+    inside = sum(c.seconds for c, b in where if b.package in ("tensorflow", "keras"))
     share = f", {100 * inside / total:.0f} % inside TensorFlow" if total > 1.0 else ""
+    (file, line), most = next(iter(seen(facts, lambda b: b.python).items()), (("", 0), 0.0))
+    if share and inside < _LITTLE * total and most >= _WORTH * total:
+        share += f" and {100 * most / total:.0f} % at {short(file)}:{line}"
     found = "slow found until then" if facts.failed else "wrong found"
     return f"Nothing {found}: the step {pace} {ms(step.median)}{share}."
