@@ -7,6 +7,7 @@ for the README is made of its SVG by a browser, if there is one.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
 import subprocess
@@ -17,13 +18,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+SCRIPTS = HERE.parent / "tests" / "corpus"
 sys.path.insert(0, str(HERE.parent))
 
 from textual.pilot import Pilot  # noqa: E402
 
 from tfslowtop.analysis.view import View  # noqa: E402
 from tfslowtop.catalogue import all_entries, find  # noqa: E402
+from tfslowtop.sources.script import ScriptSource  # noqa: E402
 from tfslowtop.ui.app import Options, TfslowtopApp  # noqa: E402
+from tfslowtop.ui.attach import AttachApp  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -102,6 +106,19 @@ async def myth() -> None:
         save(pilot, "myth")
 
 
+async def attached() -> None:
+    """A script of somebody's own, and what is wrong with it."""
+    os.chdir(SCRIPTS)
+    app = AttachApp(lambda: ScriptSource(["kalman.py"]), ascii=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda view: bool(view.findings) and view.ended is not None)
+        await pilot.pause(1)
+        save(pilot, "attach")
+        await pilot.press("d", "enter")
+        await pilot.pause(1.5)
+        save(pilot, "finding")
+
+
 def png(name: str) -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
@@ -128,4 +145,6 @@ def png(name: str) -> None:
 if __name__ == "__main__":
     asyncio.run(growing_graph())
     asyncio.run(myth())
+    asyncio.run(attached())
     png("after")
+    png("finding")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import textwrap
 import time
+from pathlib import Path
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -101,7 +102,7 @@ def source(f: Finding, width: int) -> Text:
     lines = linecache.getlines(f.file) if f.file else []
     if not lines or not 0 < f.line <= len(lines):
         return text
-    text.append(f"{f.file}\n", "italic")
+    text.append(f"{_from_here(f.file)}\n", "italic")
     for number in range(max(1, f.line - _AROUND), min(len(lines), f.line + _AROUND) + 1):
         here = number == f.line
         row = f"{'>' if here else ' '} {number:5}  {lines[number - 1].rstrip().expandtabs(4)}"
@@ -121,3 +122,9 @@ def remedy(f: Finding) -> Text:
     if f.scenario:
         text.append(f"\nSee it happen: tfslowtop {f.scenario}\n")
     return text
+
+
+def _from_here(file: str) -> str:
+    """As it is called in the directory in which tfslowtop was started, if it is in there."""
+    here = Path.cwd()
+    return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file
