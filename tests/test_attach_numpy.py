@@ -39,7 +39,7 @@ import numpy as np
 
 class Simulation:
     def __init__(self):
-        self.state = np.linspace(0, 1, 100_000)
+        self.state = np.linspace(0, 1, 400_000)
         self.trace = []
 
     def step(self):

@@ -13,9 +13,9 @@ ENOUGH = 5.0
 #: The share of the time at one line. Joining arrays now and then takes some percent.
 JOINING = 0.25
 EACH = 0.3
-#: Bytes, and share of the memory, that a list may well be meant to keep.
-KEPT = 100e6
-KEPT_SHARE = 0.3
+#: Bytes, and share of the memory, up to which a list may well be meant to keep what it has: samples, snapshots.
+KEPT = 200e6
+KEPT_SHARE = 0.5
 #: The part of a growth that has to come in the second half of the time: what is collected at the start, to work on
 #: it, does not grow any more.
 STILL = 0.3
