@@ -25,8 +25,6 @@ MANY = 300
 RISES = 1.15
 CLIMB = 1.5
 OWN_PART = 0.3
-#: The eager ops by which pieces are joined.
-_JOIN = ("ConcatV2", "Pack")
 #: Pieces that are joined to one that grows take a part of what its use takes.
 JOINS = 0.1
 
@@ -119,13 +117,11 @@ def growing_input(facts: Facts) -> list[Finding]:
         return []
     level, change = step.trend.level, step.trend.slope * step.calls
     first, now = max(0.05 * level, level - change / 2), level + change / 2
-    excess, own = step.excess, False
-    if step.trend.direction == "rising":
-        if _calm(facts):
-            return []  # others have taken more and more of the machine
-    else:
-        own = hottest(facts, *_JOIN) is None
-        if step.trend.direction != "unclear" or not _climbs(facts, own):
+    excess, own = step.excess, step.trend.direction != "rising"
+    if not own and _calm(facts):
+        return []  # others have taken more and more of the machine
+    if step.trend.direction != "rising":
+        if step.trend.direction != "unclear" or not _climbs(facts):
             return []
         # The machine disturbs the wall time too much; what the process computes is known.
         paces = facts.cpu_paces
@@ -152,16 +148,16 @@ def _calm(facts: Facts) -> bool:
     return len(paces) > 4 and sum(paces[-2:]) < RISES * sum(paces[1:3])
 
 
-def _climbs(facts: Facts, own: bool) -> bool:
-    """Whether CPU time per step rises again and again; by what Python of the program's `own` takes, if no pieces are
-    joined in the loop: with larger pictures from some step on, TensorFlow computes more, and nothing grows."""
+def _climbs(facts: Facts) -> bool:
+    """Whether CPU time per step rises again and again, by what Python of the program's own takes: with larger
+    pictures from some step on, TensorFlow computes more, and nothing grows by itself."""
     paces = facts.cpu_paces
     if not paces or facts.steps < MANY or paces[0] <= 0 or paces[-1] < CLIMB * paces[0]:
         return False
     rises = sum(after > before for before, after in itertools.pairwise(paces))
     growth = [(c.growth, b.python) for c, b in looks(facts) if c.growth > 0]
-    part = sum(g for g, python in growth if python or not own)
-    return rises >= len(paces) - 2 and part >= OWN_PART * sum(g for g, _ in growth)
+    own = sum(g for g, python in growth if python)
+    return rises >= len(paces) - 2 and own >= OWN_PART * sum(g for g, _ in growth)
 
 
 def _growing_line(facts: Facts, step: Call, own: bool) -> tuple[str, int]:
@@ -172,7 +168,7 @@ def _growing_line(facts: Facts, step: Call, own: bool) -> tuple[str, int]:
         if c.file and not c.symbol.startswith("tracing") and (busy(c).python or not own):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.growth
     most = max(lines, key=lambda p: lines[p], default=(step.file, step.line))
-    joined = hottest(facts, *_JOIN)
+    joined = hottest(facts, "ConcatV2", "Pack")
     if joined is not None and lines.get((joined.file, joined.line), 0.0) >= JOINS * lines.get(most, 0.0):
         return joined.file, joined.line
     return most
