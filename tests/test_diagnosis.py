@@ -345,6 +345,14 @@ def test_an_object_that_is_passed_anew_is_told_where_it_is_made():
     assert first(again, count("optimizer", 2, symbol="Adam", line=14)).line == 20
 
 
+def test_models_that_are_fitted_one_after_the_other_take_as_long_as_they_take():
+    step = replace(call("fit", 1000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
+    for fits, ended, found in ((0, False, True), (1, True, True), (1, False, False), (3, True, False)):
+        over = [call("fit-call", fits, 8.0, line=19)] if fits else []
+        said = diagnose(replace(facts(*over), step=step, steps=1000, calls=(step, *over), ended=ended))
+        assert [f.cause for f in said] == ["growing-input"] * found, (fits, ended)
+
+
 def test_growth_that_nothing_explains_has_to_be_a_part_of_the_memory():
     assert diagnose(facts(steps=1000, gauges=rss(60_000))) == (), "60 MB of 560"
     found = first(steps=1000, gauges=rss(200_000))

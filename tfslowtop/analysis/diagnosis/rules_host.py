@@ -113,7 +113,7 @@ def writing(facts: Facts) -> list[Finding]:
 def growing_input(facts: Facts) -> list[Finding]:
     """The step gets slower, in CPU time too, and nothing else that is counted grows."""
     step = facts.step
-    if step is None or step.trend is None or facts.steps < 30:
+    if step is None or step.trend is None or facts.steps < 30 or _several_fits(facts, step):
         return []
     level, change = step.trend.level, step.trend.slope * step.calls
     first, now = max(0.05 * level, level - change / 2), level + change / 2
@@ -140,6 +140,12 @@ def growing_input(facts: Facts) -> list[Finding]:
         percent_per_100=step.trend.percent,
     )
     return [made] if made else []
+
+
+def _several_fits(facts: Facts, step: Call) -> bool:
+    """Whether the steps are batches of more than one fit: of other models, which take as long as they take."""
+    fits = sum(c.calls for c in facts.of("fit-call"))  # one is known when it is over
+    return step.kind == "fit" and (fits > 1 or (fits == 1 and not facts.ended))
 
 
 def _calm(facts: Facts) -> bool:
