@@ -232,6 +232,21 @@ def test_what_is_cleared_after_each_model_belongs_to_it():
     )
 
 
+def test_few_long_steps_show_what_they_create():
+    made = count("variable", 900, seconds=4.0)
+    assert first(made, steps=10, seconds=12.0).cause == "variable-recreated"
+    assert diagnose(facts(made, steps=6, seconds=12.0)) == (), "the first step may be most of it"
+    assert diagnose(facts(replace(made, late=0.1), steps=10, seconds=12.0)) == (), "an optimizer's slots"
+
+
+def test_map_fn_in_a_loss_that_fit_traces():
+    used = count("map-fn", 1, symbol="map_fn", line=30)
+    step = call("fit", 500, 9.0, line=60, step=True)
+    trained = traced("", 0, 1.0, file="/lib/site-packages/keras/trainer.py", blames=(), count=2)
+    (found,) = diagnose(replace(facts(used, trained), step=step, steps=500, calls=(step,)))
+    assert (found.cause, found.line) == ("per-sample", 30) and "fit takes 18 ms" in found.sentence
+
+
 def test_an_optimizer_brings_its_variables():
     found = diagnose(
         facts(count("optimizer", 100, seconds=1.0), count("variable", 1200, line=13, seconds=2.0))

@@ -120,6 +120,17 @@ def inner(x):
 def outer(x):
     return inner(x) + 1.0
 
+@tf.function
+def over(data, scale):
+    total = 0.0
+    for x in data:
+        total += x * scale
+    return total
+
+numbers = tf.data.Dataset.range(3).map(lambda x: tf.cast(x, tf.float32))
+for i in range(3):
+    over(numbers, float(i))  # looped
+
 rows, world = np.ones([6, 4], "float32"), np.zeros([6, 4], "float32")
 for i in range(6):
     compiled(tf.ones([2 + i % 3]))  # shape
@@ -330,6 +341,11 @@ def test_what_a_line_does_is_counted_for_that_line(seen, what, marker, count):
     assert tallies and tallies[-1]["count"] == count
     if what == "host-copy":
         assert tallies[-1]["size"] == count * {"copy": 400_000, "fed": 16_000_000}[marker]
+
+
+def test_what_a_function_makes_of_a_dataset_while_it_is_traced_is_no_dataset(seen):
+    made = {(t["what"], t["line"]) for t in seen["activity.py"]["tallies"]}
+    assert not {("dataset", line_of("looped")), ("iterator", line_of("looped"))} & made
 
 
 def test_rows_that_are_written_between_the_calls_are_not_counted(seen):

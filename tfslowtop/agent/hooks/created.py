@@ -29,6 +29,8 @@ _PLACES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 #: A Sequential builds itself a functional model inside: not one more model to its author.
 _PART_OF_ANOTHER = ("Functional", "sequential.py")
+#: A function that loops over a dataset makes datasets of its own while it is traced.
+_PART_OF_A_TRACE = ("dataset", "iterator")
 
 
 class CreatedHook(Hook):
@@ -43,6 +45,8 @@ class CreatedHook(Hook):
         kit = self.kit
 
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
+            if kit.quiet[0] and what in _PART_OF_A_TRACE:
+                return
             file = frame.f_code.co_filename if frame is not None else ""
             if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:
                 named = getattr(args[0], "_name", None) if what == "function" else None

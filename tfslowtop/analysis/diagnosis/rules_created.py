@@ -15,6 +15,9 @@ LEAST = 6
 #: the time: a model per fold or a dataset per epoch is well spent when much is done with it.
 PER_ROUND = 0.02
 MUCH_OF_A_ROUND = 0.4
+#: Steps, and seconds of them, of which the first is only a part.
+FEW = 8
+LONG = 3.0
 
 
 def _again(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[Count]:
@@ -101,7 +104,7 @@ def optimizers(facts: Facts) -> list[Finding]:
 
 
 def variables(facts: Facts) -> list[Finding]:
-    if facts.steps < 20:
+    if facts.step is None or facts.steps < FEW or facts.step.seconds < LONG:
         return []  # an optimizer makes its slots in its first step, which may be a long one
     lines = [c for c in _again(facts, "variable") if (c.file, c.line) not in keras_lines(facts)]
     if not lines:

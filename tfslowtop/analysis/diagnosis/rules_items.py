@@ -59,12 +59,15 @@ def _map_fn(facts: Facts) -> Finding | None:
 
 
 def _whole(facts: Facts, used: Count) -> Call | None:
-    """The function that is nearly all of the step, for what was used in its traces only: by a layer, say."""
-    most = max(facts.of("function"), key=lambda c: c.seconds, default=None)
-    traces = sum(f.count for f in facts.traced if most and (f.file, f.line) == (most.file, most.line))
-    if most is None or facts.step is None or used.count > 1 + 2 * traces:
+    """The function that is nearly all of the step, or fit, for what was used in traces only: by a layer, say."""
+    step = facts.step
+    fits = step is not None and step.kind == "fit"
+    most = step if fits else max(facts.of("function"), key=lambda c: c.seconds, default=None)
+    own = [f for f in facts.traced if most and (f.file, f.line) == (most.file, most.line)]
+    traces = sum(f.count for f in (facts.traced if fits else own))
+    if most is None or step is None or used.count > 1 + 2 * traces:
         return None
-    return most if most.seconds >= WHOLE * facts.step.seconds else None
+    return most if most.seconds >= WHOLE * step.seconds else None
 
 
 def _rows(facts: Facts) -> Finding | None:
