@@ -132,7 +132,7 @@ def growing_input(facts: Facts) -> list[Finding]:
         "growing-input",
         _growing_line(facts, step, own),
         f"A step takes {ms(first)} at first and {ms(now)} after {step.calls:,} steps; it is this line that takes more "
-        "and more, on data that grow at each step.",
+        "and more.",
         excess,
         symbol=step.name,
         confidence="medium",
