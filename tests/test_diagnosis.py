@@ -395,7 +395,6 @@ def test_summaries_within_the_run_that_trains():
     assert diagnose(facts(run, *traced, rarely)) == (), "one run in ten has them"
 
 
-
 def test_rows_of_an_array_one_by_one():
     rows = count("one-row", 990, line=21)
     works = "the loop that does the work"
