@@ -203,7 +203,7 @@ f = tf.function(lambda x: x + 1)
 for i in range(5): f(tf.ones([2]))
 x, end = tf.ones([2]), time.monotonic() + 60
 while state()[3]["tanh"] is before[3]["tanh"] and time.monotonic() < end:
-    for i in range(50): x = tf.tanh(x)
+    for i in range(1000): x = tf.tanh(x)
 marked = state()[3]["tanh"] is not before[3]["tanh"]
 attachment.obey(Detach())
 after = state()

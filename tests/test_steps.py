@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tfslowtop.agent.flow import analyse
-from tfslowtop.agent.loops import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE
+from tfslowtop.agent.loops import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE, Loop
 from tfslowtop.agent.places import Places
 from tfslowtop.agent.track import LOOK, Tracker
 
@@ -317,6 +317,22 @@ def test_an_update_has_a_forward_pass_a_gradient_and_a_change():
     f(call)
     found = choose(call.tracker.loops, [])
     assert found is not None and found[0].count == 8
+
+
+def test_of_two_phases_the_one_with_more_work_is_the_step_whatever_their_first_turns_take():
+    from tfslowtop.agent.choose import choose
+
+    def loop(line: int, first: int, turns: int) -> Loop:
+        made = Loop("loop", "main", "train.py", line)
+        made.masks, made.entries = {(TAPE | GRADIENT | COMMIT) << 16: turns}, 1
+        for wall in (first, *[1_000_000] * (turns - 1)):
+            made.buffer.put((0, wall, 0))
+        made.buffer.drain(made.buffer.head, turns)
+        return made
+
+    pretraining, training = loop(10, 3_000_000_000, 20), loop(20, 1_000_000_000, 400)
+    assert choose([pretraining, training], [])[0] is training
+    assert choose([pretraining], [])[0] is pretraining
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,8 @@ _HANDFUL = 8
 _TINY_FIT = 2
 #: Of two loops, one in the other, the outer one has more of the time as soon as its turn has ended.
 _NEARLY = 0.75
+#: The part of a loop's time that all its turns but the longest have.
+_RATHER = 0.5
 #: Training is the step beside other loops unless it is a trifle of the time.
 _TRIFLE = 0.1
 
@@ -81,6 +83,8 @@ def _heaviest(loops: set[Loop | None] | set[Loop]) -> Loop | None:
     if not found:
         return None
     best = max(found, key=lambda loop: (_wall(loop), loop.line))
+    if _usual(best) < _RATHER * _wall(best):  # one turn is most of it: a function was traced
+        best = max(found, key=lambda loop: (_usual(loop), loop.line))
     outer = best.outer
     for _ in range(20):
         if outer is None:
