@@ -6,11 +6,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tfslowtop.analysis.diagnosis.diagnose import RULES, diagnose, healthy
-from tfslowtop.analysis.diagnosis.facts import Blamed, Call, Count, Facts, Grows, Traced
+from tfslowtop.analysis.diagnosis.facts import Blamed, Call, Count, Facts, Grows, Traced, _staged
 from tfslowtop.analysis.diagnosis.finding import Finding
+from tfslowtop.analysis.diagnosis.rules_host import STAGED
 from tfslowtop.analysis.diagnosis.texts import TEXTS
 from tfslowtop.analysis.trend import Trend
 from tfslowtop.catalogue import all_entries
@@ -366,6 +368,17 @@ def test_models_that_are_fitted_one_after_the_other_take_as_long_as_they_take():
         over = [call("fit-call", fits, 8.0, line=19)] if fits else []
         said = diagnose(replace(facts(*over), step=step, steps=1000, calls=(step, *over), ended=ended))
         assert [f.cause for f in said] == ["growing-input"] * found, (fits, ended)
+
+
+def test_stages_are_no_growth():
+    rng = np.random.default_rng(0)
+    stages = np.repeat([0.01, 0.03, 0.09], 100) * rng.uniform(0.9, 1.1, 300)
+    grows = np.linspace(0.01, 0.09, 300) * rng.uniform(0.8, 1.2, 300)
+    assert _staged(stages) > STAGED > _staged(grows)
+    step = replace(call("loop", 300, 9.0, line=19, step=True, trend=RISING), excess=4.0)
+    for staged, found in ((0.2, 1), (0.9, 0)):
+        program = replace(facts(), step=replace(step, staged=staged), steps=300)
+        assert [f.cause for f in diagnose(program)] == ["growing-input"] * found
 
 
 def test_growth_that_nothing_explains_has_to_be_a_part_of_the_memory():

@@ -218,3 +218,15 @@ def test_a_part_of_an_array_keeps_all_of_it():
         taken._names({name: parts})
         found[name] = taken.found[0].bytes
     assert found["own"] > 80_000 and found["shared"] < 1_000
+
+
+def test_a_tape_keeps_what_cannot_be_weighed():
+    class GradientTape:
+        pass
+
+    taken = Look(Places(__file__))
+    taken._names({"entries": [{"step": n, "tape": GradientTape()} for n in range(40)], "log": [1.0] * 40})
+    assert {kept.name: (kept.bytes, kept.tensor) for kept in taken.found} == {
+        "entries": (0, True),
+        "log": (24, False),
+    }

@@ -121,6 +121,8 @@ class Look:
     def _container(self, value: Any, kind: type, name: str, depth: int) -> None:
         length, newest, before = measure(value, kind)
         size, tensor = weigh(newest, but=set(_bases(before))) if length else (0, False)
+        if _has_tape(newest):
+            size, tensor = 0, True  # what it has recorded cannot be looked at
         shown = f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
         self.found.append(Kept(name, id(value), shown, length, size, tensor, None))
         if length > _LONG:
@@ -217,6 +219,15 @@ def measure(value: Any, kind: type) -> tuple[int, Any, Any]:
     length = base.__len__(value)
     newest, before = [*(base.__getitem__(value, -1 - i) for i in range(min(length, 2))), None, None][:2]
     return length, newest, before
+
+
+def _has_tape(value: Any, depth: int = 0) -> bool:
+    """Whether there is a tf.GradientTape in it, which keeps all that it has recorded."""
+    kind = type(value)
+    if kind in (list, tuple, dict) and depth < 2:
+        parts = value.values() if kind is dict else value
+        return any(_has_tape(part, depth + 1) for part in itertools.islice(parts, _LOOKED_AT))
+    return _called(kind) == "GradientTape"
 
 
 def _bases(value: Any, depth: int = 0) -> Iterator[int]:

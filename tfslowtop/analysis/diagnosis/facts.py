@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Parts of the steps in which CPU time is looked at.
 PARTS = 6
+#: And in which it is looked for jumps.
+STAGES = 12
 #: The parts of a path that mark a library.
 _LIBRARIES = ("/site-packages/", "/dist-packages/")
 
@@ -44,6 +47,8 @@ class Call:
     first_at: int
     excess: float
     """Of the step: seconds above what its turns took at the start."""
+    staged: float = 0.0
+    """Of the step: the part of all rises of its time that came in two jumps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,12 +240,12 @@ def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
 
 
 def _call(s: StreamStats, is_step: bool, since: int) -> Call:
-    calls, seconds, cpu, excess = s.calls, s.seconds, math.nan, 0.0
+    calls, seconds, cpu, excess, staged = s.calls, s.seconds, math.nan, 0.0, 0.0
     if is_step:  # of the others nobody asks, and there may be hundreds
         kept = s.blocks.stretch()
         known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
         cpu = float(np.median(known)) if len(known) else math.nan
-        excess = _excess(kept.wall, s.calls)
+        excess, staged = _excess(kept.wall, s.calls), _staged(kept.wall)
     elif s.kind == "gc" and len(kept := s.blocks.stretch()):
         own = kept.start >= since
         calls, seconds = (
@@ -251,6 +256,7 @@ def _call(s: StreamStats, is_step: bool, since: int) -> Call:
         id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=calls,
         seconds=seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
         cpu=cpu, trend=s.trend, is_step=is_step, first_at=s.first_at, excess=excess,
+        staged=staged,
     )  # fmt: skip
 
 
@@ -260,6 +266,14 @@ def _excess(wall: np.ndarray, calls: int) -> float:
         return 0.0
     early = float(np.median(wall[len(wall) // 20 : len(wall) // 5 + 1]))
     return float(np.maximum(wall - early, 0.0).mean()) * calls
+
+
+def _staged(wall: np.ndarray) -> float:
+    if len(wall) < 4 * STAGES:
+        return 0.0
+    levels = [float(np.median(part)) for part in np.array_split(wall, STAGES)]
+    rises = sorted((max(0.0, b - a) for a, b in itertools.pairwise(levels)), reverse=True)
+    return sum(rises[:2]) / sum(rises) if sum(rises) > 0 else 0.0
 
 
 def _numbering(step: StreamStats | None) -> Callable[[int], int]:

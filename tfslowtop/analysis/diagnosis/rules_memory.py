@@ -49,8 +49,8 @@ def leaks(facts: Facts) -> list[Finding]:
     if max(per, held) * facts.steps < LEAK:
         return []
     # A list of numbers grows in many a healthy program: what keeps the memory holds a good part of it.
-    if holder is not None and held < EXPLAINS * per and (holder.size or holder.count < LEAST_KEPT):
-        holder = None
+    if holder is not None and held < EXPLAINS * per:
+        holder = next((c for c in kept if not c.size and c.count >= LEAST_KEPT), None)
     if holder is not None and "|deque(" in holder.symbol:
         return []  # it has a bound: memory grows until it is full
     name, _, kind = holder.symbol.partition("|") if holder else ("", "", "")
