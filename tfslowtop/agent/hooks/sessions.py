@@ -47,10 +47,10 @@ class SessionHook(Hook):
         looked = self._looked.get(id(loop), 0)
         if looked < _LOOK_AT and len(args) > 1:
             self._looked[id(loop)] = looked + 1
-            ops = list(_ops(args[1]))
+            ops = list(ops_of(args[1]))
             if any(_trains(op) for op in ops):
                 loop.bits |= TRAINS
-            told = [str(op.type).endswith("Summary") for op in ops]
+            told = [is_summary(op.type) for op in ops]
             if told and all(told):
                 self.kit.tallies.add("summaries", frame)
             elif any(told):
@@ -77,16 +77,17 @@ class SessionHook(Hook):
         return __init__
 
 
-def summaries_in(fetches: Any) -> bool:
-    return any(str(op.type).endswith("Summary") for op in _ops(fetches))
+def is_summary(kind: Any) -> bool:
+    """Of an op's type: HistogramSummary, MergeSummary, TensorSummaryV2."""
+    return str(kind).removesuffix("V2").endswith("Summary")
 
 
-def _ops(fetches: Any, depth: int = 0) -> Iterator[Any]:
+def ops_of(fetches: Any, depth: int = 0) -> Iterator[Any]:
     if isinstance(fetches, dict):
         fetches = list(fetches.values())
     if isinstance(fetches, (list, tuple)) and depth < 4:
         for fetch in fetches:
-            yield from _ops(fetch, depth + 1)
+            yield from ops_of(fetch, depth + 1)
     elif not isinstance(fetches, str):
         op = getattr(fetches, "op", fetches)
         if hasattr(op, "type") and hasattr(op, "control_inputs"):

@@ -15,7 +15,7 @@ from typing import Any
 from ..kit import Kit
 from ..patch import Patch, unseen
 from .hook import Hook, find
-from .sessions import summaries_in
+from .sessions import is_summary, ops_of
 
 #: Nanoseconds between two runs that are looked at, the first ones and later.
 _EARLY, _PAUSE = 1_000_000_000, 5_000_000_000
@@ -53,50 +53,56 @@ class SummaryHook(Hook):
         def _run(
             session: Any, handle: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
         ) -> Any:
-            given = options is not None or run_metadata is not None
+            ours: tuple[Any, ...] = ()
+            if options is None and run_metadata is None:
+                ours = self._buffers(fetches, getframe().f_back)
             try:
-                if self._runs is not None:
-                    self._runs.off()  # one is enough
-                told = not given and summaries_in(fetches)
-                if not given and not told:
-                    self.kit.tallies.add("run-trace", getframe().f_back, symbol="without")
-            except Exception as error:
-                told = False
-                self.kit.oops(error)
-            try:
-                if told:
-                    return self._trace(original, (session, handle, fetches, feed_dict), getframe().f_back)
-                return original(session, handle, fetches, feed_dict, options, run_metadata)
+                result = original(session, handle, fetches, feed_dict, *(ours or (options, run_metadata)))
             except BaseException as error:
+                self._free(ours)
                 unseen(error)
                 raise
+            if ours:
+                self._read(ours[1], getframe().f_back)
+                self._free(ours)
+            return result
 
         return _run
 
-    def _trace(self, run: Callable[..., Any], args: tuple[Any, ...], frame: FrameType | None) -> Any:
-        buffers = self._module.tf_session
-        config = sys.modules["tensorflow.core.protobuf.config_pb2"]
-        wanted = config.RunOptions(trace_level=config.RunOptions.SOFTWARE_TRACE).SerializeToString()
-        options, metadata = buffers.TF_NewBufferFromString(wanted), buffers.TF_NewBuffer()
+    def _buffers(self, fetches: Any, frame: FrameType | None) -> tuple[Any, ...]:
+        """What asks for a trace and what takes it, if the run has summaries in it. Never raises."""
         try:
-            result = run(*args, options, metadata)
-            told = config.RunMetadata.FromString(buffers.TF_GetBuffer(metadata))
-        finally:
-            buffers.TF_DeleteBuffer(options)
-            buffers.TF_DeleteBuffer(metadata)
-        summaries = others = 0
-        for device in told.step_stats.dev_stats:
-            for node in device.node_stats:
-                wall = 1000 * (node.op_end_rel_micros - node.op_start_rel_micros)
-                if _tells(node.timeline_label):
-                    summaries += wall
-                else:
-                    others += wall
-        self.kit.tallies.add("run-trace", frame, wall=summaries, symbol="summaries")
-        self.kit.tallies.add("run-trace", frame, wall=others, symbol="others")
-        return result
+            if self._runs is not None:
+                self._runs.off()  # one is enough
+            if not any(is_summary(op.type) for op in ops_of(fetches)):
+                self.kit.tallies.add("run-trace", frame, symbol="without")
+                return ()
+            api, config = self._module.tf_session, sys.modules["tensorflow.core.protobuf.config_pb2"]
+            wanted = config.RunOptions(trace_level=config.RunOptions.SOFTWARE_TRACE).SerializeToString()
+            return api.TF_NewBufferFromString(wanted), api.TF_NewBuffer()
+        except Exception as error:
+            self.kit.oops(error)
+            return ()
+
+    def _free(self, buffers: tuple[Any, ...]) -> None:
+        for buffer in buffers:
+            self._module.tf_session.TF_DeleteBuffer(buffer)
+
+    def _read(self, metadata: Any, frame: FrameType | None) -> None:
+        """How long the summaries took, and how long the other ops. Never raises: the run went well."""
+        try:
+            config = sys.modules["tensorflow.core.protobuf.config_pb2"]
+            told = config.RunMetadata.FromString(self._module.tf_session.TF_GetBuffer(metadata))
+            took = {True: 0, False: 0}
+            for device in told.step_stats.dev_stats:
+                for node in device.node_stats:
+                    took[_tells(node.timeline_label)] += node.op_end_rel_micros - node.op_start_rel_micros
+            self.kit.tallies.add("run-trace", frame, wall=1000 * took[True], symbol="summaries")
+            self.kit.tallies.add("run-trace", frame, wall=1000 * took[False], symbol="others")
+        except Exception as error:
+            self.kit.oops(error)
 
 
 def _tells(label: str) -> bool:
     """`name = HistogramSummary(inputs)`"""
-    return label.partition(" = ")[2].partition("(")[0].partition("V2")[0].endswith("Summary")
+    return is_summary(label.partition(" = ")[2].partition("(")[0])
