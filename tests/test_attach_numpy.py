@@ -80,7 +80,17 @@ while time.time() < end:
         window = np.concatenate([window, u[None]])[-50:]
 print(window.shape)
 """
-SCRIPTS = {"joined": JOINED, "kept": KEPT, "each": EACH, "healthy": HEALTHY}
+MARKED = """
+import time
+import numpy as np
+import tfslowtop
+
+x = np.linspace(0, 1, 200_000)
+for i in range(200):
+    with tfslowtop.step():
+        x = np.tanh(x)
+"""
+SCRIPTS = {"joined": JOINED, "kept": KEPT, "each": EACH, "healthy": HEALTHY, "marked": MARKED}
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +137,12 @@ def test_a_healthy_one_is_told_where_its_time_goes(reports):
     assert [f["cause"] for f in report["findings"] if f["cause"] != "cpu-contention"] == []
     if not report["findings"]:
         assert "Nothing wrong found; most of the time is spent at healthy.py:" in text
+
+
+def test_steps_that_are_marked_are_seen(reports):
+    report, text = reports["marked"]
+    assert [s["calls"] for s in report["streams"] if s["is_step"]] == [200]
+    assert "It never imported TensorFlow.\n" in text and "no steps" not in text
 
 
 def test_the_main_thread_is_interrupted_between_two_instructions():

@@ -192,7 +192,7 @@ def test_a_look_that_was_cut_short_forgets_nothing(monkeypatch):
     told = []
     tracker = SimpleNamespace(loops=[])
     tallies = SimpleNamespace(put=lambda what, *rest: told.append((what, rest[3])))
-    hook = KeptHook(SimpleNamespace(places=places, tracker=tracker, tallies=tallies))
+    hook = KeptHook(SimpleNamespace(places=places, tracker=tracker, tallies=tallies, hooked=True))
     history = []
 
     def judged(budget: int) -> bool:

@@ -137,9 +137,10 @@ def _gauge(session: Session, name: str) -> dict[str, Any]:
 def summary(argv: Sequence[str], view: View, session: Session, stopped: bool) -> str:
     """What a person wants to know, in a few lines."""
     lines = [f"tfslowtop: {' '.join(argv)}: {_ending(view, stopped)} after {session.elapsed(view.at):.1f} s"]
-    if not view.tensorflow:
-        lines.append("  It never imported TensorFlow: without it no steps are seen.")
     step = next((s for s in view.streams if s.is_step), None)
+    if not view.tensorflow:
+        unseen = "" if step else ": without it no steps are seen"
+        lines.append(f"  It never imported TensorFlow{unseen}.")
     if step is not None:
         place = f" ({Path(step.file).name}:{step.line})" if step.file else ""
         lines.append(

@@ -108,7 +108,8 @@ class KeptHook(Hook):
             what = "kept-tensor" if kept.tensor else "kept-object"
             place = kept.place or grows(files, kept.name, {(loop.file, loop.line) for loop in loops})
             self.kit.tallies.put(what, f"{kept.name}|{kept.kind}", *place, more, 0, kept.bytes * more)
-        for name, (rows, size) in look.arrays.items():
+        arrays = {} if self.kit.hooked else look.arrays  # with hooks, the steps show what grows
+        for name, (rows, size) in arrays.items():
             before = self._arrays.setdefault(name, rows)
             if rows - before >= max(_LEAST, before):
                 self.kit.tallies.put("grown-array", name, "", 0, rows - before, 0, size)

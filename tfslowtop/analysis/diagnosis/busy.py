@@ -57,16 +57,20 @@ def busy(c: Count) -> Busy:
     return Busy(package, callee, module or package, int(first or 0))
 
 
-def looks(facts: Facts) -> Iterator[tuple[Count, Busy]]:
-    """At lines of the program's own, of what goes on in the second half of the steps."""
-    found = (c for c in facts.counted("where") if c.file and c.late > 0.1 and not library(c.file))
+#: The part of the looks at a line that come in the second half of the steps, where that goes on.
+GOES_ON = 0.1
+
+
+def looks(facts: Facts, late: float = GOES_ON) -> Iterator[tuple[Count, Busy]]:
+    """At lines of the program's own, of what goes on in the second half of the steps; of all, if `late` is below 0."""
+    found = (c for c in facts.counted("where") if c.file and c.late > late and not library(c.file))
     return ((c, busy(c)) for c in found)
 
 
-def seen(facts: Facts, where: Callable[[Busy], bool]) -> dict[Place, float]:
+def seen(facts: Facts, where: Callable[[Busy], bool], late: float = GOES_ON) -> dict[Place, float]:
     """Seconds by line, the dearest first."""
     lines: dict[Place, float] = {}
-    for c, b in looks(facts):
+    for c, b in looks(facts, late):
         if where(b):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds
     return dict(sorted(lines.items(), key=lambda line: -line[1]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .busy import Place, busy
-from .facts import Facts, library, short
+from .busy import Place, busy, seen
+from .facts import Facts, short
 from .finding import Finding
 from .make import finding, size
 from .texts import WITH_NUMPY
@@ -19,6 +19,8 @@ KEPT_SHARE = 0.5
 #: The part of a growth that has to come in the second half of the time: what is collected at the start, to work on
 #: it, does not grow any more.
 STILL = 0.3
+#: Looks at all times: a program without steps has no half in which only its start would be.
+ALWAYS = -1.0
 #: Lines that are named when nothing is wrong, and the share from which on one is.
 NAMED = 3
 WORTH_NAMING = 0.1
@@ -32,8 +34,8 @@ def joining(facts: Facts) -> list[Finding]:
     """An array that is joined with more to a new one of the same name, and has grown that way."""
     grown = {last(c.symbol): c for c in facts.counted("grown-array") if c.late >= STILL}
     joins = [(c, last(busy(c).callee)) for c in facts.counted("where") if busy(c).callee.startswith("join ")]
-    lines = [(c, grown[name]) for c, name in joins if name in grown and c.file and applies(facts)]
-    if not lines:
+    lines = [(c, grown[name]) for c, name in joins if name in grown and c.file]
+    if not lines or not applies(facts):
         return []
     line, array = max(lines, key=lambda pair: pair[0].seconds)
     seconds = sum(c.seconds for c, _ in lines if (c.file, c.line) == (line.file, line.line))
@@ -105,14 +107,13 @@ def keeping(facts: Facts) -> list[Finding]:
 
 def healthy(facts: Facts) -> str:
     """What is said when nothing is wrong: where the time goes, so far as that was looked at."""
-    lines = list(_lines(facts).items())[:NAMED] if applies(facts) else []
-    told = [
-        f"{short(file)}:{line} ({100 * facts.share(seconds):.0f} %)"
-        for (file, line), seconds in lines
-        if facts.share(seconds) >= WORTH_NAMING
-    ]
     if not applies(facts):
         return ""
+    told = [
+        f"{short(file)}:{line} ({100 * facts.share(seconds):.0f} %)"
+        for (file, line), seconds in list(_lines(facts).items())[:NAMED]
+        if facts.share(seconds) >= WORTH_NAMING
+    ]
     return "Nothing wrong found" + (f"; most of the time is spent at {', '.join(told)}." if told else ".")
 
 
@@ -121,13 +122,9 @@ def last(name: str) -> str:
     return name.rpartition(" ")[2].rpartition(".")[2]
 
 
-def _lines(facts: Facts, *callees: str) -> dict[Place, float]:
-    """Seconds by line of the program's own, the dearest first; of these calls only, if any."""
-    found: dict[Place, float] = {}
-    for c in facts.counted("where"):
-        if c.file and not library(c.file) and (not callees or busy(c).callee.startswith(callees)):
-            found[c.file, c.line] = found.get((c.file, c.line), 0.0) + c.seconds
-    return dict(sorted(found.items(), key=lambda line: -line[1]))
+def _lines(facts: Facts, callee: str = "") -> dict[Place, float]:
+    """Seconds by line of the program's own, the dearest first; of calls whose names begin so."""
+    return seen(facts, lambda b: b.callee.startswith(callee), late=ALWAYS)
 
 
 RULES = (joining, each, keeping)
