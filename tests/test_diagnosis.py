@@ -116,6 +116,17 @@ def test_a_function_that_is_traced_again_and_again(cause):
     assert found.cost_seconds == 6.0 and found.share == pytest.approx(0.6)
 
 
+def test_what_to_expect_is_what_was_measured_less_what_it_costs():
+    step = first(traced("retrace-shape", 90, 6.0))
+    assert step.expect == "A step takes 30 ms on average instead of 90 ms."
+    part = first(call("python-op", 100, 5.0))
+    assert part.expect.startswith("A step") and part.basis == "measured"
+    leak = first(gauges=rss(200_000.0), steps=1000)
+    assert leak.expect == "Memory stays where it was, instead of growing on from 700 MB."
+    slow = first(count("trace-ops", 400, seconds=5.0, size=4000))
+    assert slow.expect == "The first call takes 5.0 s less, at best; those after it take what they took."
+
+
 @pytest.mark.parametrize(
     "innocent",
     [

@@ -12,7 +12,7 @@ import pytest
 from corpus_run import TALLIED, Case, judge, recorded
 from recording import HERE, RECORDINGS, Record, batches, load, save
 
-from tfslowtop.agent.events import SAMPLE, Folded, Reason, Samples, Stream, Trace
+from tfslowtop.agent.events import SAMPLE, Folded, Phase, Reason, Samples, Stream, Trace
 from tfslowtop.analysis.diagnosis.diagnose import RULES, diagnose
 from tfslowtop.analysis.diagnosis.facts import Facts, gather
 from tfslowtop.analysis.diagnosis.texts import TEXTS
@@ -90,6 +90,19 @@ def test_a_cause_is_found_by_its_rule_alone(case):
 @pytest.mark.parametrize("case", HEALTHY, ids=name)
 def test_on_healthy_programs_each_rule_is_silent(case, rule):
     assert [f"{f.cause}: {f.sentence}" for f in rule(facts(case))] == []
+
+
+def test_shares_are_of_the_same_time_wherever_they_are_told():
+    """The import of TensorFlow, which comes before, is in none of them."""
+    case = corpus_run.cases("linear_schedule")[0]
+    records, _ = load(recorded(case))
+    session = Session()
+    session.feed([Phase("starting", "", records[0].at - 60_000_000_000)])
+    session.feed([r.event for r in records])
+    view = session.view(records[-1].at, 2, 0.5)
+    step, found = next(s for s in view.streams if s.is_step), view.findings[0]
+    assert found.cost_seconds / found.share == pytest.approx(step.seconds / step.share, rel=0.01)
+    assert found.share < step.share
 
 
 @pytest.mark.parametrize("case", CASES, ids=name)

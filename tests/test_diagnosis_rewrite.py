@@ -65,6 +65,8 @@ def test_the_screen_shows_the_change_and_what_the_cost_stands_on():
     line = file.read_text().splitlines().index("    loss = train_step(xb, yb, lr)") + 1
     f = found("retrace-python-value", line, "train_step", str(file), argument="lr")
     assert "train_step(xb, yb, tf.constant(lr))" in remedy(f).plain
+    assert "Expect  A step takes 3 ms" in remedy(replace(f, expect="A step takes 3 ms.")).plain
+    assert "Expect" not in remedy(f).plain
     assert "1.0 s, 100 % of the time" in evidence(f).plain
     assert "At most 1.0 s" in evidence(replace(f, basis="at most")).plain
     unknown = replace(f, cause="tensor-leak", basis="not measured")

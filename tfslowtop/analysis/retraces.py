@@ -106,17 +106,17 @@ class Retraces:
             totals[f.file, f.line] += f.count
         return dict(totals)
 
-    def sentences(self, calls: dict[tuple[str, int], int], elapsed: float, most: int = 3) -> tuple[str, ...]:
+    def sentences(self, calls: dict[tuple[str, int], int], worked: float, most: int = 3) -> tuple[str, ...]:
         """The functions that were traced again for a reason that can be mended, the dearest first."""
         guilty = sorted((f for f in self.functions.values() if f.avoidable > 1), key=lambda f: -f.nanoseconds)
-        return tuple(sentence(f, calls.get((f.file, f.line), 0), elapsed) for f in guilty[:most])
+        return tuple(sentence(f, calls.get((f.file, f.line), 0), worked) for f in guilty[:most])
 
 
-def sentence(f: FunctionTraces, calls: int, elapsed: float) -> str:
+def sentence(f: FunctionTraces, calls: int, worked: float) -> str:
     """`train_step (train.py:42) traced 37 times in 40 calls, 7.8 s (94 % of the time). lr: …`."""
     place = f"{f.function} ({_short(f.file)}:{f.line})" if f.file else f.function
     within = f" in {max(calls, f.count)} calls" if calls else ""
-    share = f" ({min(100.0, 100 * f.seconds / elapsed):.0f} % of the time)" if elapsed > 0 else ""
+    share = f" ({min(100.0, 100 * f.seconds / worked):.0f} % of the time)" if worked > 0 else ""
     text = f"{place} traced {f.count} times{within}, {f.seconds:.1f} s{share}."
     blame = f.worst
     return f"{text} {explain(blame)}" if blame else text

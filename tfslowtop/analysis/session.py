@@ -217,7 +217,7 @@ class Session:
         panels = [self.step.panel(window), self._traces.panel(window, self._started)]
         panels += self.gauges.panels(window)
         panels += self._shares.panels(window, min(now, self.ended.at) if self.ended else now, rate)
-        elapsed = self.elapsed(now)
+        worked = self.worked(now)
         step = self.step.stream.id if self.step.stream else None
         return View(
             phase=self.phase.name,
@@ -236,8 +236,8 @@ class Session:
             panels=tuple(panels),
             segments=self.step.segments(),
             comparison=self.step.comparison(),
-            streams=self.streams.views(elapsed, self.retraces.counts(), step),
-            retraced=self.retraces.sentences(self.streams.calls(), elapsed),
+            streams=self.streams.views(worked, self.retraces.counts(), step),
+            retraced=self.retraces.sentences(self.streams.calls(), worked),
             findings=self._findings,
             healthy=self._healthy,
             step=step,
@@ -259,6 +259,21 @@ class Session:
         """Seconds that the target has run."""
         end = self.ended.at if self.ended else now
         return max(0.0, (end - self._started) / 1e9) if self._started else 0.0
+
+    @property
+    def since(self) -> int:
+        """When it first did anything that is watched; 0 before that.
+
+        The collector runs while TensorFlow is imported, too: that is nothing that the program does.
+        """
+        starts = [s.first_at for s in self.streams.all.values() if s.first_at and s.kind != "gc"]
+        starts += [at for f in self.retraces.functions.values() for at, _ in f.guilty[:1]]
+        return min(starts, default=0)
+
+    def worked(self, now: int) -> float:
+        """Seconds since then: what every share of the time is a share of."""
+        end, since = self.ended.at if self.ended else now, self.since
+        return max(0.0, (end - since) / 1e9) if since else 0.0
 
     def _think(self, now: int) -> None:
         # It is known of a scenario that it is slow, and why.

@@ -71,7 +71,7 @@ class StreamStats:
             self.median, self.p95 = (float(q) for q in np.quantile(wall, (0.5, 0.95)))
         self.trend = trend(self.blocks)
 
-    def view(self, elapsed: float, traces: int, is_step: bool) -> StreamView:
+    def view(self, worked: float, traces: int, is_step: bool) -> StreamView:
         return StreamView(
             id=self.info.id,
             name=self.info.name,
@@ -80,7 +80,7 @@ class StreamStats:
             line=self.info.line,
             calls=self.calls,
             seconds=self.seconds,
-            share=min(1.0, self.seconds / elapsed) if elapsed > 0 else math.nan,
+            share=min(1.0, self.seconds / worked) if worked > 0 else math.nan,
             median=self.median,
             p95=self.p95,
             trend=self.trend,
@@ -118,11 +118,11 @@ class Streams:
         return {(s.info.file, s.info.line): s.calls for s in self.all.values()}
 
     def views(
-        self, elapsed: float, traces: dict[tuple[str, int], int], step: int | None
+        self, worked: float, traces: dict[tuple[str, int], int], step: int | None
     ) -> tuple[StreamView, ...]:
         """The one that costs most first."""
         rows = [
-            s.view(elapsed, traces.get((s.info.file, s.info.line), 0), s.info.id == step)
+            s.view(worked, traces.get((s.info.file, s.info.line), 0), s.info.id == step)
             for s in self.all.values()
             if s.calls
         ]

@@ -33,6 +33,7 @@ def finding(f: Finding) -> dict[str, Any]:
         "evidence": dict(f.evidence),
         "fix": {"summary": f.fix.summary, "code": code(f), "live": f.fix.live},
         "mechanism": f.mechanism,
+        "expect": f.expect or None,
         "scenario": f.scenario,
         "symptoms": [finding(s) for s in f.symptoms],
     }

@@ -185,12 +185,7 @@ def gather(session: Session, now: int) -> Facts:
     """The facts as of now."""
     streams = list(session.streams.all.values())
     step = session.streams.all.get(session.step.stream.id) if session.step.stream else None
-    # The collector runs while TensorFlow is imported, too: that is nothing that the program does.
-    starts = [s.first_at for s in streams if s.first_at and s.kind != "gc"]
-    starts += [at for f in session.retraces.functions.values() for at, _ in f.guilty[:1]]
-    end = session.ended.at if session.ended else now
-    number = _numbering(step)
-    since = min(starts, default=0)
+    number, since = _numbering(step), session.since
     calls = tuple(_call(s, s is step, since) for s in streams if s.calls)
     steps = step.calls if step else 0
     alone = session.about.tensorflow == "" and session.phase.name == "starting"
@@ -199,7 +194,7 @@ def gather(session: Session, now: int) -> Facts:
     middle = session.ledger.middle if alone else 0
     seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == "where")
     return Facts(
-        seconds=max(0.0, (end - min(starts)) / 1e9) if starts else seen / 1e9,
+        seconds=session.worked(now) if since else seen / 1e9,
         steps=steps,
         step=next((c for c in calls if c.is_step), None),
         step_why=session.step.why,

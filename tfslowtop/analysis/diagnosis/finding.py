@@ -38,6 +38,8 @@ class Finding:
     scenario: str | None = None
     """The scenario of the catalogue that demonstrates it."""
     mechanism: str = ""
+    expect: str = ""
+    """What the change brings, from what was measured."""
     symptoms: tuple[Finding, ...] = ()
     """What this one explains."""
     basis: Basis = "measured"

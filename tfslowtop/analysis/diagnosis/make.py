@@ -53,7 +53,26 @@ def finding(
         cost_seconds=cost or 0.0, share=facts.share(cost or 0.0), confidence=confidence, basis=basis, weight=weight,
         sentence=sentence, fix=Fix(remedy or fill(text.remedy), fill(text.code)),
         evidence={**evidence, "steps": facts.steps}, scenario=text.scenario, mechanism=text.mechanism,
+        expect=expected(facts, cause, cost, basis),
     )  # fmt: skip
+
+
+def expected(facts: Facts, cause: str, cost: float | None, basis: Basis) -> str:
+    """What is left of a step, or of the whole, without what it costs; of what costs no time, what becomes of memory."""
+    if cost is None:
+        rss = facts.gauges.get("rss")
+        return f"Memory stays where it was, instead of growing on from {size(rss.last)}." if rss else ""
+    step, best = facts.step, "" if basis == "measured" else "At best, "
+    if cause == "trace-slow":
+        return f"The first call takes {cost:.1f} s less{', at best' if best else ''}; those after it take what they took."
+    if step is not None and step.seconds > cost:
+        now, then = step.seconds / step.calls, (step.seconds - cost) / step.calls
+        return _upper(f"{best}a step takes {ms(then)} on average instead of {ms(now)}.")
+    return _upper(f"{best}the same work takes {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s.")
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def per_step(count: float, steps: int) -> str:

@@ -119,6 +119,9 @@ def remedy(f: Finding) -> Text:
     text.append(f"{f.fix.summary}\n\n")
     for line in code(f).splitlines():
         text.append(f"    {line}\n", "italic" if line.startswith("# ") else "")
+    if f.expect:
+        text.append("\nExpect  ", "bold")
+        text.append(f"{f.expect}\n")
     if f.scenario:
         text.append(f"\nSee it happen: tfslowtop {f.scenario}\n")
     return text

@@ -44,7 +44,7 @@ x12 faster (95 % CI 11-13)
 """
 OF_A_SCRIPT = """\
 >        the step: its curve is the latency
-time     share of the time since the start
+time     share of the time since its first call
 hidden   functions of the libraries; i shows them\
 """
 #: Textual's words for its own keys, in ours.
