@@ -47,9 +47,9 @@ class Simulation:
         self.trace.append(self.state.copy())
 
 simulation, end = Simulation(), time.time() + 9
-while time.time() < end:
+while time.time() < end or len(simulation.trace) < 150:
     simulation.step()
-    time.sleep(0.005)
+    time.sleep(0.04)
 """
 EACH = """
 import time
