@@ -9,8 +9,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tfslowtop.analysis.blocks import Stretch
 from tfslowtop.analysis.diagnosis.diagnose import RULES, diagnose, healthy
-from tfslowtop.analysis.diagnosis.facts import Blamed, Call, Count, Facts, Grows, Traced, _staged
+from tfslowtop.analysis.diagnosis.facts import (
+    Blamed,
+    Call,
+    Count,
+    Facts,
+    Grows,
+    Traced,
+    _at_traces,
+    _in_jumps,
+)
 from tfslowtop.analysis.diagnosis.finding import Finding
 from tfslowtop.analysis.diagnosis.rules_host import STAGED
 from tfslowtop.analysis.diagnosis.texts import TEXTS
@@ -212,6 +222,19 @@ def test_sessions_opened_at_every_step(still_open, cause):
     assert (found.cause, found.line) == (cause, 29)
 
 
+@pytest.mark.parametrize(("still_open", "grown", "causes"), [
+    (12, 2e8, ["session-leak"]), (1, 2e8, ["python-leak"]), (12, 4e7, []),
+])  # fmt: skip
+def test_sessions_that_are_used_for_long_and_kept(still_open, grown, causes):
+    gauges = {**rss(grown / 1000, rise=grown), "open sessions": Grows(0, still_open, still_open, None)}
+    runs = call("session-run", 1000, 8.0)
+    found = diagnose(facts(runs, count("session", 12, line=29), gauges=gauges, steps=1000))
+    assert [f.cause for f in found] == causes
+    if "session-leak" in causes:
+        assert found[0].line == 29 and found[0].basis == "not measured"
+        assert [s.cause for s in found[0].symptoms] == ["python-leak"]
+
+
 @pytest.mark.parametrize(
     ("what", "cause"),
     [
@@ -385,7 +408,15 @@ def test_stages_are_no_growth():
     rng = np.random.default_rng(0)
     stages = np.repeat([0.01, 0.03, 0.09], 100) * rng.uniform(0.9, 1.1, 300)
     grows = np.linspace(0.01, 0.09, 300) * rng.uniform(0.8, 1.2, 300)
-    assert _staged(stages) > STAGED > _staged(grows)
+    assert _in_jumps(stages) > STAGED > _in_jumps(grows)
+    start, noise = np.arange(300) * 100, rng.uniform(0.5, 2.0, 300)  # as a busy machine makes it
+
+    def at_traces(wall: np.ndarray, *anew: int) -> float:
+        return _at_traces(Stretch(np.arange(300.0), start, wall, wall), list(anew))
+
+    assert at_traces(stages * noise, 10_000, 20_000) > STAGED
+    assert at_traces(stages * noise) == 0.0
+    assert at_traces(grows * noise, 10_000, 20_000) < STAGED
     step = replace(call("loop", 300, 9.0, line=19, step=True, trend=RISING), excess=4.0)
     for staged, found in ((0.2, 1), (0.9, 0)):
         program = replace(facts(), step=replace(step, staged=staged), steps=300)
@@ -417,6 +448,40 @@ def test_summaries_within_the_run_that_trains():
     assert diagnose(facts(run)) == (), "nothing was traced"
     rarely = count("run-trace", 45, symbol="without", line=40)
     assert diagnose(facts(run, *traced, rarely)) == (), "one run in ten has them"
+
+
+def test_a_large_array_that_each_run_copies():
+    run = call("session-run", 100, 8.0, line=40, median=0.08)
+    fed = count("run-trace", 5, symbol="feeding", line=40, seconds=0.3, size=360_000_000)
+    found = first(run, fed)
+    assert (found.cause, found.line, found.cost_seconds) == ("host-copy", 40, pytest.approx(6.0))
+    assert found.sentence.startswith("72 MB are copied into each run at this line: 60 ms of its 80 ms go by")
+    assert diagnose(facts(run, replace(fed, seconds=0.08))) == (), "a batch"
+
+
+def test_objects_of_which_each_step_has_its_own():
+    anew = traced("new-instance", 25, 4.0, calls=104, avoidable=0, instances=25, blames=())
+    found = first(anew, steps=26)
+    assert found.cause == "function-recreated" and "a new object at 25 of 104 calls" in found.sentence
+    assert diagnose(facts(anew, steps=1000)) == (), "a search that does a lot with each"
+
+
+def test_the_line_of_the_loop_that_calls_what_is_eager():
+    rate = {"eager ops per second": Grows(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
+    ops = count("eager-op-sample", 100, symbol="Mul", line=90)
+    place = {"symbol": "loop", "line": 21}  # the step is the loop at line 19
+    assert first(ops, count("eager-op-turn", 80, **place), gauges=rate).line == 21
+    assert first(ops, count("eager-op-turn", 40, **place), gauges=rate).line == 90, "one of several"
+    assert first(ops, count("eager-op-turn", 80, symbol="other", line=30), gauges=rate).line == 90
+
+
+def test_kernels_that_are_left_explain_that_steps_get_slower():
+    step = replace(call("loop", 4000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
+    draws = count("seeded-draw", 4000, line=35)
+    program = replace(facts(draws, gauges=rss(37_000, 4000), steps=4000), step=step, calls=(step,))
+    found = diagnose(program)
+    assert [f.cause for f in found] == ["kernel-leak"]
+    assert [s.cause for s in found[0].symptoms] == ["growing-input"]
 
 
 def test_rows_of_an_array_one_by_one():
@@ -452,6 +517,22 @@ def test_what_is_done_beside_tensorflow(busy):
 )
 def test_time_in_tensorflow_is_not_beside_it(busy):
     assert diagnose(facts(count("where", 60, symbol=busy, seconds=6.0, line=33))) == ()
+
+
+def test_a_map_in_fit_whose_results_are_not_kept():
+    """Its waits are a second's means; a shuffle buffer makes single batches many times as long as the median."""
+    step = call("fit", 112, 7.6, line=73, step=True, median=0.013)
+    waits = call("data-wait", 33, 1.8, line=73)
+    made = count("dataset", 2, symbol="_ParallelMapDataset", line=40)
+    kept = count("dataset", 2, symbol="CacheDataset", line=41)
+
+    def places(*counts: Count, waits: Call = waits) -> list[tuple[int, object]]:
+        program = replace(facts(*counts, steps=112), step=step, calls=(step, waits), step_why="fit")
+        return [(f.line, f.evidence["waits_for"]) for f in diagnose(program)]
+
+    assert places(made) == [(40, "repeated work")]
+    assert places(made, kept) == [(73, "pipeline")]
+    assert places(made, waits=replace(waits, calls=15)) == [], "too few were read"
 
 
 def test_who_answers_requests_waits_for_them():

@@ -81,6 +81,8 @@ CHANGES = [
      "with tf.Session() as s:\n    for x in data:\n        s.run(y)"),
     ("session-leak", "", "s = tf.InteractiveSession()\n", 1, "with tf.Session() as s:\n    ..."),
     ("eager-step", "", "def train(x):\n    y = x + 1\n    return y\n", 2, "@tf.function\ndef train(x):"),
+    ("eager-step", "", "def train(x):\n    return x\n\ndef main():\n    for x in data:\n        y = train(x)\n", 6,
+     "@tf.function\ndef train(x):"),
     ("predict-loop", "", "for s in states:\n    model.fit(s, t, epochs=1)\n", 2, "model.train_on_batch(s, t)"),
     ("retrace-structure", "f", "def f(a, b): pass\nf(1, parts)\n", 2, "f(1, tf.stack(parts))"),
     ("retrace-python-value", "f", "@tf.function\ndef f(é, n): pass\nf('ü', n=i * 2)\n", 3, "f('ü', n=tf.constant(i * 2))"),

@@ -398,6 +398,22 @@ def test_runs_are_traced_for_their_summaries_and_give_what_they_gave(tmp_path):
     assert re.fullmatch(r"\{'summaries': (\d), 'others': \1\} True 0", traces), traces
 
 
+def test_runs_are_traced_for_the_large_arrays_that_they_copy(tmp_path):
+    run_line = "_, text = sess.run([train, told], {x: np.full([8, 200], i / 40)})"
+    assert run_line in TELLING
+    for offset, wanted in ((1, r"\{'feeding': [2-9]\} True 0"), (0, r"\{\} True 0")):
+        path = tmp_path / f"fed_{offset}.py"
+        fed = f"text, start = '', (-data.ctypes.data // 4) % 16 + {offset}\n"
+        fed = "data = np.full(8_000 * 200 + 32, 0.5, np.float32)\n    " + fed
+        fed += "    rows = data[start:start + 8_000 * 200].reshape(-1, 200)\n    for i in range(40):"
+        text = TELLING.replace("for i in range(40):", fed).replace(run_line, "sess.run(train, {x: rows})")
+        path.write_text(text)
+        bare, watched = (run(str(path), how) for how in ("bare", "watched"))
+        *same, traces = watched.stdout.splitlines()
+        assert same == bare.stdout.splitlines() and len(same) == 2, watched.stderr[-2000:]
+        assert re.fullmatch(wanted, traces), traces
+
+
 def test_a_run_that_cannot_be_traced_is_run_all_the_same(tmp_path):
     loop = "    for i in range(40):"
     for missing in ("RunOptions", "RunMetadata"):

@@ -185,6 +185,7 @@ def test_a_closure_weighs_what_it_keeps():
     size, tensor = weigh(lambda: big)
     assert size > 100_000 and not tensor
     assert weigh(functools.partial(print, big))[0] > 100_000
+    assert weigh(lambda big=big: big)[0] > 100_000 and weigh(lambda *, big=big: big)[0] > 100_000
 
 
 def test_a_look_that_was_cut_short_forgets_nothing(monkeypatch):

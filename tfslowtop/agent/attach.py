@@ -31,8 +31,8 @@ from .hooks.host import HostHook
 from .hooks.kept import KeptHook
 from .hooks.keras import KerasHook
 from .hooks.pyops import PythonOpHook
+from .hooks.runs import RunHook
 from .hooks.sessions import SessionHook
-from .hooks.summaries import SummaryHook
 from .hooks.traces import MODULE as TRACES
 from .hooks.traces import TraceHook
 from .hooks.updates import UpdateHook
@@ -49,7 +49,7 @@ HOOKS: tuple[type[Hook], ...] = (
     FunctionHook,
     UpdateHook,
     SessionHook,
-    SummaryHook,
+    RunHook,
     FeedHook,
     GraphHook,
     KerasHook,

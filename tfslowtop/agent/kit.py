@@ -47,8 +47,8 @@ class Kit:
         """The code that a concrete function was traced from, and the id of its cache."""
         self.graphs: weakref.WeakSet[Any] = weakref.WeakSet()
         """Graphs that a Session has run."""
-        self.tells = False
-        """Whether a Session was run for summaries and something else at once."""
+        self.trace_runs = False
+        """Whether there are runs of Sessions that are not told by their time alone: see `hooks.runs`."""
         self.lent: dict[str, weakref.ref[Any]] = {}
         """Objects of the program's that only a library has a name for, by their class."""
         self.busy: set[str] = set()

@@ -275,9 +275,10 @@ def _contents(cell: CellType) -> Any:
 
 
 def _held(value: Any, kind: type) -> Iterable[Any]:
-    """What an object keeps alive; of a function what it took from where it was made."""
+    """What an object keeps alive; of a function what it took from where it was made, and its defaults."""
     if kind is FunctionType:
-        return [part for cell in value.__closure__ or () if (part := _contents(cell)) is not _missing]
+        taken = [part for cell in value.__closure__ or () if (part := _contents(cell)) is not _missing]
+        return [*taken, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
     if kind is functools.partial:
         return [value.func, *value.args, *value.keywords.values()]
     return attributes(value).values()

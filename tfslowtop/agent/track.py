@@ -297,5 +297,11 @@ class Tracker:
         return known
 
 
+def loops_in(frame: FrameType) -> bool:
+    """Whether a frame is in a loop that is followed."""
+    visit: Any = frame.f_trace
+    return visit.__class__ is Visit and bool(visit.own)
+
+
 def _is_at(code: CodeType, file: str, line: int) -> bool:
     return code.co_firstlineno == line and code.co_filename.endswith(file)

@@ -18,6 +18,7 @@ from typing import Any
 from ..kit import Kit
 from ..loops import OP, Turn
 from ..patch import NoPlace, Patch, Prefix
+from ..track import loops_in
 from .hook import Hook
 
 #: Ops a second from which a program counts as eager.
@@ -156,6 +157,15 @@ class EagerHook(Hook):
 
         return execute
 
+    def _in_turn(self, frame: FrameType | None) -> None:
+        """The line of the loop, of each one around, from which all this is called."""
+        kit = self.kit
+        frame = kit.places.user_frame(frame)
+        while frame is not None:
+            if loops_in(frame):
+                kit.tallies.at("eager-op-turn", frame.f_code.co_name, frame.f_code, frame.f_lasti, 0, 0)
+            frame = kit.places.user_frame(frame.f_back)
+
     def _look(self, name: str, frame: FrameType) -> None:
         kit, mark = self.kit, self._mark
         try:
@@ -172,6 +182,7 @@ class EagerHook(Hook):
                 if name not in self._callers and caller is not None:
                     self._callers[name] = (caller.f_code, caller.f_globals)
                 kit.tallies.add("eager-op-sample", caller, symbol=name)
+                self._in_turn(caller)
             elif self._ops is not None:  # the burst is over
                 self._ops.off()
                 if mark is not None and self._marking is None and not kit.quiet[0]:

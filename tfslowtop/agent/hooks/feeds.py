@@ -15,6 +15,10 @@ from .hook import Hook, find
 
 #: Nanoseconds; an array of the right type is ready at once.
 _WORTH_A_WORD = 200_000
+#: Bytes of arrays of the right type from which on it counts what copying them takes.
+_LARGE = 1 << 20
+#: TensorFlow uses an array in place whose data begin at a multiple of this, and copies any other.
+_ALIGNED = 64
 
 
 class FeedHook(Hook):
@@ -44,6 +48,7 @@ class FeedHook(Hook):
                 raise
             try:
                 took = ready.pop(get_ident(), start) - start
+                kit.trace_runs = kit.trace_runs or copied(feed_dict) > 0
                 if took > _WORTH_A_WORD:
                     size = sum(getattr(value, "nbytes", 0) for value in feed_dict.values())
                     kit.tallies.add("host-copy", getframe().f_back, took, size, symbol="feed_dict")
@@ -65,3 +70,11 @@ class FeedHook(Hook):
                 raise
 
         return _do_run
+
+
+def copied(feed_dict: Any) -> int:
+    """Bytes of large arrays that are copied when they are fed; 0 for what is no feed."""
+    if type(feed_dict) is not dict:
+        return 0
+    large = (a for a in feed_dict.values() if type(a).__name__ == "ndarray" and a.nbytes >= _LARGE)
+    return sum(a.nbytes for a in large if a.__array_interface__["data"][0] % _ALIGNED)

@@ -54,7 +54,7 @@ class SessionHook(Hook):
             if told and all(told):
                 self.kit.tallies.add("summaries", frame)
             elif any(told):
-                self.kit.tells = True
+                self.kit.trace_runs = True
         self.kit.graphs.add(args[0].graph)
         return loop
 

@@ -160,7 +160,9 @@ def build_once(place: Place, f: Finding) -> Change | None:
 
 
 def decorate(place: Place, f: Finding) -> Change | None:
-    function = place.function
+    """What a line of the loop calls, or what the line is in."""
+    own = (place.defined(called(call)) for call in place.calls()) if place.loop else ()
+    function = next((f for f in own if f is not None), place.function)
     if function is None or function.name.startswith("__") or isinstance(function, ast.AsyncFunctionDef):
         return None
     before = place.decorated(function)

@@ -47,7 +47,8 @@ EXPLAINED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         _LEAKS, (*_GRAPHS, *_CREATED, *_RETRACES, "variable-recreated", "growing-input", "predict-loop")
     ),
-    "growing-input": (*_GRAPHS, *_RETRACES, *_CREATED, "session-leak"),
+    "kernel-leak": (*_GRAPHS, *_CREATED, *_RETRACES, "variable-recreated", "predict-loop"),
+    "growing-input": (*_GRAPHS, *_RETRACES, *_CREATED, "kernel-leak"),
     "gc-pause": (*_LEAKS, *_CREATED, "predict-loop"),
     "eager-step": (
         *_CREATED, "variable-recreated", "growing-input", "per-sample", "predict-loop", "python-op",

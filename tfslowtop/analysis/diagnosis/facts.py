@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..blocks import Stretch
 from ..retraces import INNOCENT, FunctionTraces
 from ..streams import StreamStats
 from ..trend import Trend
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 PARTS = 6
 #: And in which it is looked for jumps.
 STAGES = 12
+#: Stages that traces tell apart at most, and turns that one has at least: with more traces, none begins anything.
+TRACED_STAGES = 6
+LEAST_TURNS = 9
 #: The parts of a path that mark a library.
 _LIBRARIES = ("/site-packages/", "/dist-packages/")
 
@@ -48,7 +52,7 @@ class Call:
     excess: float
     """Of the step: seconds above what its turns took at the start."""
     staged: float = 0.0
-    """Of the step: the part of all rises of its time that came in two jumps."""
+    """Of the step: the part of all rises of its time that came in two jumps, or at traces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +190,8 @@ def gather(session: Session, now: int) -> Facts:
     streams = list(session.streams.all.values())
     step = session.streams.all.get(session.step.stream.id) if session.step.stream else None
     number, since = _numbering(step), session.since
-    calls = tuple(_call(s, s is step, since) for s in streams if s.calls)
+    anew = sorted(at for f in session.retraces.functions.values() for at, _ in f.guilty)
+    calls = tuple(_call(s, s is step, since, anew) for s in streams if s.calls)
     steps = step.calls if step else 0
     alone = session.about.tensorflow == "" and session.phase.name == "starting"
     functions = _functions(streams)
@@ -234,13 +239,14 @@ def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
     return tuple(with_steps(spell, kept, tail) for spell in found)
 
 
-def _call(s: StreamStats, is_step: bool, since: int) -> Call:
+def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> Call:
     calls, seconds, cpu, excess, staged = s.calls, s.seconds, math.nan, 0.0, 0.0
     if is_step:  # of the others nobody asks, and there may be hundreds
         kept = s.blocks.stretch()
         known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
         cpu = float(np.median(known)) if len(known) else math.nan
-        excess, staged = _excess(kept.wall, s.calls), _staged(kept.wall)
+        excess = _excess(kept.wall, s.calls)
+        staged = max(_in_jumps(kept.wall), _at_traces(kept, anew))
     elif s.kind == "gc" and len(kept := s.blocks.stretch()):
         own = kept.start >= since
         calls, seconds = (
@@ -263,12 +269,25 @@ def _excess(wall: np.ndarray, calls: int) -> float:
     return float(np.maximum(wall - early, 0.0).mean()) * calls
 
 
-def _staged(wall: np.ndarray) -> float:
+def _in_jumps(wall: np.ndarray) -> float:
+    """The part of all rises that came in two jumps."""
     if len(wall) < 4 * STAGES:
         return 0.0
     levels = [float(np.median(part)) for part in np.array_split(wall, STAGES)]
     rises = sorted((max(0.0, b - a) for a, b in itertools.pairwise(levels)), reverse=True)
     return sum(rises[:2]) / sum(rises) if sum(rises) > 0 else 0.0
+
+
+def _at_traces(kept: Stretch, anew: list[int]) -> float:
+    """The part of the rise that came where a function was traced for something new: between two traces, all turns do
+    the same work unless something grows."""
+    cuts = [cut for cut in np.unique(np.searchsorted(kept.start, anew)) if 0 < cut < len(kept)]
+    if not 0 < len(cuts) < TRACED_STAGES:
+        return 0.0
+    stages = [part for part in np.split(kept.wall, cuts) if len(part) >= LEAST_TURNS]
+    ends = [[float(np.median(third)) for third in np.array_split(part, 3)] for part in stages]
+    rise = ends[-1][-1] - ends[0][0] if ends else 0.0
+    return 1.0 - sum(last - first for first, _, last in ends) / rise if rise > 0 else 0.0
 
 
 def _numbering(step: StreamStats | None) -> Callable[[int], int]:

@@ -68,7 +68,9 @@ def expected(facts: Facts, cause: str, cost: float | None, basis: Basis) -> str:
     if step is not None and step.seconds > cost:
         now, then = step.seconds / step.calls, (step.seconds - cost) / step.calls
         return _upper(f"{best}a step takes {ms(then)} on average instead of {ms(now)}.")
-    return _upper(f"{best}the same work takes {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s.")
+    return _upper(
+        f"{best}the same work takes {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s."
+    )
 
 
 def _upper(text: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from .facts import Call, Count, Facts, keras_lines, library, short
 from .finding import Finding
 from .make import finding, ms, size
+from .texts import FED_WHOLE
 
 #: The share of the steps' time that is spent waiting for data. Copying a ready batch takes some percent.
 WAITING = 0.3
 #: Seconds of steps in which only what is typical of them counts.
 WARM_UP = 3.0
+#: The part of the waits inside fit that were read, from which on they speak for the others.
+READ = 0.2
 #: A typical wait is so much less than their mean where a few long ones are all of it.
 BURSTS = 0.2
 #: Bytes per step, and share of the time, from which on a copy is worth a word.
@@ -24,6 +27,8 @@ FED = (
     "Make it an array of the placeholder's type once, before the loop: "
     "x = np.asarray(x, placeholder.dtype.as_numpy_dtype)."
 )
+#: The share of a run that goes by before its first op begins, while it is fed: a batch that is read once takes less.
+FEEDING = 0.25
 SAVING = 0.2
 
 
@@ -60,10 +65,19 @@ def _own_datasets(facts: Facts) -> list[Count]:
     ]
 
 
+def _never_kept(facts: Facts) -> Count | None:
+    """The first parallel map, if no dataset of the program's keeps what it makes."""
+    own = _own_datasets(facts)
+    if any("Cache" in c.symbol or "Snapshot" in c.symbol for c in own):
+        return None
+    maps = [c for c in own if c.symbol.startswith("_ParallelMap")]
+    return min(maps, key=lambda c: c.line, default=None)
+
+
 def _typical(wait: Call, step: Call) -> bool:
     """Whether what was seen of the waiting inside fit speaks for its batches: the first batch of a new model is
-    traced, which looks like waiting."""
-    return wait.calls >= 0.3 * step.calls and wait.median <= 1.2 * step.median
+    traced, which looks like waiting. A wait is the mean of a second's batches, so means are compared."""
+    return wait.calls >= READ * step.calls and wait.median <= 1.2 * step.seconds / step.calls
 
 
 def _waiting(
@@ -100,6 +114,10 @@ def _waiting(
         first = min(maps, key=lambda c: c.line)
         place, reason = (first.file, first.line), "serial map"
         what = " on a map that handles one element at a time"
+    elif repeated := _never_kept(facts):
+        place, reason = (repeated.file, repeated.line), "repeated work"
+        what = " on a map whose results no .cache() keeps: they are made anew in each round"
+        remedy = "Put .cache() behind the map, before what is random and before .shuffle(); or do less in it."
     made = finding(
         facts,
         "input-bound",
@@ -160,6 +178,32 @@ def host(facts: Facts) -> list[Finding]:
                 least=COPYING,
             )
             found += [made] if made else []
+    return found
+
+
+def feeding(facts: Facts) -> list[Finding]:
+    """Large arrays that are copied into each run of a Session: some runs were traced to see what that takes."""
+    found = []
+    for c in facts.counted("run-trace"):
+        runs = [r for r in facts.of("session-run") if (r.file, r.line) == (c.file, c.line)]
+        if c.symbol != "feeding" or not runs or runs[0].calls < 5:
+            continue
+        each = min(c.seconds / c.count, runs[0].median)
+        if each < FEEDING * runs[0].median:
+            continue
+        made = finding(
+            facts,
+            "host-copy",
+            (c.file, c.line),
+            f"{size(c.size / c.count)} are copied into each run at this line: {ms(each)} of its {ms(runs[0].median)} go by "
+            f"before the first op begins, as {c.count} traced runs show.",
+            each * runs[0].calls,
+            symbol="feed_dict",
+            text=FED_WHOLE,
+            bytes_per_step=c.size / c.count,
+            least=COPYING,
+        )
+        found += [made] if made else []
     return found
 
 
@@ -280,4 +324,4 @@ def _part_of_run(facts: Facts, place: tuple[str, int]) -> tuple[float, int]:
     return told.seconds / (told.seconds + others.seconds) * told.count / runs, told.count
 
 
-RULES = (input_bound, host, callbacks, summaries)
+RULES = (input_bound, host, feeding, callbacks, summaries)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .facts import Facts, short
 from .finding import Finding
-from .make import finding, ms, per_step
+from .make import finding, ms, per_step, size
+from .rules_memory import LEAK, SLOW_LEAK
 
 #: A Saver or an initializer made late adds ops once; a habit adds some at every other step at least.
 OPS_PER_STEP = 0.5
@@ -52,24 +53,33 @@ def sessions(facts: Facts) -> list[Finding]:
     runs = facts.of("session-run")
     total = sum(r.calls for r in runs)
     opened = sum(c.count for c in lines)
-    if not lines or opened < SESSIONS_PER_RUN * max(total, 1):
+    left, rss = facts.gauges.get("open sessions"), facts.gauges.get("rss")
+    leak = left is not None and left.last >= 0.5 * opened
+    often = opened >= SESSIONS_PER_RUN * max(total, 1)
+    grown = rss.rise if leak and rss is not None and lines and lines[0].late > 0.2 else 0.0
+    heavy = rss is not None and grown >= max(LEAK, SLOW_LEAK * rss.last)
+    if not lines or not (often or heavy):
         return []
     worst = lines[0]
-    left = facts.gauges.get("open sessions")
-    leak = left is not None and left.last >= 0.5 * opened
-    cause = "session-leak" if leak else "session-per-step"
     tail = f"; {left.last:.0f} of them are still open" if leak and left else ""
     made = finding(
         facts,
-        cause,
+        "session-leak" if leak else "session-per-step",
         (worst.file, worst.line),
-        f"{opened} Sessions were opened for {total} runs{tail}; a run takes {ms(runs[0].median) if runs else '?'}.",
-        sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line),
+        f"{opened} Sessions were opened for {total} runs{tail}; "
+        + (
+            f"a run takes {ms(runs[0].median) if runs else '?'}."
+            if often
+            else f"memory grew by {size(grown)}."
+        ),
+        # Who runs each of them for long pays in memory.
+        sum(r.seconds for r in runs) + facts.at_line(worst.file, worst.line) if often else None,
         weight=0.85,  # the first run of a Session is its dearest
         since=worst.since,
         sessions=opened,
         runs=total,
         open=left.last if left else None,
+        memory_share=grown / rss.last if rss and rss.last else None,
     )
     return [made] if made else []
 

@@ -19,6 +19,8 @@ DISPATCH = 400e-6
 LONG_PREDICT = 1.5
 MOSTLY_AROUND = 0.67
 LEAST_PREDICTS = 10
+#: The share of the ops that one line of the loop calls, from which on it is that line.
+MOST_OPS = 0.6
 #: Where Keras keeps the functions that run a batch.
 _TRAINERS = ("trainer.py", "training.py")
 _PREDICT_REMEDIES = {"fit": "Use model.train_on_batch(x, y), or collect the samples and call fit once."}
@@ -57,6 +59,19 @@ def hottest(facts: Facts, *names: str) -> Count | None:
     return next(c for c in facts.counted("eager-op-sample") if (c.file, c.line) == place)
 
 
+def _at(count: Count | None) -> tuple[str, int] | None:
+    return (count.file, count.line) if count else None
+
+
+def _called_from(facts: Facts, step: Call) -> tuple[str, int] | None:
+    """The line of the step's own loop from which most of the ops are called: what it calls is the function to
+    compile, whatever that calls in turn."""
+    turns = [c for c in facts.counted("eager-op-turn") if (c.symbol, c.file) == (step.name, step.file)]
+    every = sum(c.count for c in facts.counted("eager-op-sample"))
+    most = turns[0] if turns and turns[0].line >= step.line else None
+    return _at(most) if most and most.count >= MOST_OPS * every else None
+
+
 def eager_step(facts: Facts) -> list[Finding]:
     ops, seconds = eager(facts)
     step = facts.step
@@ -71,8 +86,7 @@ def eager_step(facts: Facts) -> list[Finding]:
     if turn is None or work > DISPATCH:
         return []
     ops *= step.calls / turn.calls
-    line = hottest(facts)
-    place = (line.file, line.line) if line else (step.file, step.line)
+    place = _called_from(facts, step) or _at(hottest(facts)) or (step.file, step.line)
     what = "A step" if turn is step else f"A turn of the loop at line {turn.line}"
     made = finding(
         facts,

@@ -53,8 +53,10 @@ def retraced(facts: Facts) -> list[Finding]:
 
 
 def _mostly(facts: Facts, f: Traced) -> bool:
-    """Objects that are used a few times each, and whose traces are nearly all that happens."""
-    return f.instances >= MANY_OBJECTS and facts.share(_anew(f)) >= NEARLY_ALL
+    """Objects that are used a few times each, and whose traces are nearly all that happens; or much of it, where
+    each step has its own."""
+    least = MUCH if f.instances >= PER_STEP * facts.steps else NEARLY_ALL
+    return f.instances >= MANY_OBJECTS and facts.share(_anew(f)) >= least
 
 
 def _anew(f: Traced) -> float:

@@ -277,3 +277,13 @@ WITH_NUMPY: dict[str, Text] = {
         "apply_along_axis",
     ),
 }
+#: A copy that each run of a Session begins with.
+FED_WHOLE = Text(
+    "Put it into a tf.Variable once (or into tf.data), and feed the numbers of the rows that a run needs.",
+    "batch = tf.gather(data_placeholder, rows)\nfor ...:\n    sess.run(step, {data_placeholder: data, rows: r})",
+    "data_variable = tf.Variable(data, trainable=False)\nbatch = tf.gather(data_variable, rows)\nfor ...:\n"
+    "    sess.run(step, {rows: r})",
+    "TensorFlow copies an array that is fed, at each run, before the first op begins; only one whose memory happens to "
+    "begin at a multiple of 64 bytes is used in place.",
+    "host_copies",
+)
