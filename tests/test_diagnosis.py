@@ -520,7 +520,7 @@ def test_time_in_tensorflow_is_not_beside_it(busy):
 
 
 def test_a_map_in_fit_whose_results_are_not_kept():
-    """Its waits are a second's means; a shuffle buffer makes single batches many times as long as the median."""
+    """Its waits are a second's means; a shuffle buffer makes some batches many times as long as others."""
     step = call("fit", 112, 7.6, line=73, step=True, median=0.013)
     waits = call("data-wait", 33, 1.8, line=73)
     made = count("dataset", 2, symbol="_ParallelMapDataset", line=40)

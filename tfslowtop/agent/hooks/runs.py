@@ -1,8 +1,8 @@
 """What a Session's run does besides its work: some runs are traced, by TensorFlow's own means.
 
-A run that trains and tells at once takes as long as both, and one that is fed a large array as long as copying
-it and working on it; nothing outside says how much is which. TensorFlow can note when each op of a run began
-and ended; that changes no result, and a run takes as long as any other.
+A run that trains and tells at once takes as long as both, and one that is fed a large array as long as the
+copy and the work; nothing outside says how much is which. TensorFlow can note when each op of a run began and
+ended; that changes no result, and a run takes as long as any other.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class RunHook(Hook):
             self._module.tf_session.TF_DeleteBuffer(buffer)
 
     def _read(self, metadata: Any, begin: int, feed_dict: Any, frame: FrameType | None) -> None:
-        """How long the summaries took, and how long the other ops; and, where arrays were copied, how long it was
-        until the first op began. Never raises: the run went well."""
+        """How long the summaries took, and how long the other ops; and how long it was until the first op
+        began, where arrays were copied. Never raises: the run went well."""
         try:
             config = sys.modules["tensorflow.core.protobuf.config_pb2"]
             told = config.RunMetadata.FromString(self._module.tf_session.TF_GetBuffer(metadata))
