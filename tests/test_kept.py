@@ -8,7 +8,9 @@ import linecache
 import sys
 import weakref
 from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -178,6 +180,41 @@ def test_what_only_a_library_has_a_name_for_is_looked_at_when_it_is_lent():
     found = Look(places)
     found.around(None, (), {"Keeper": lent[0]})
     assert {kept.name for kept in found.found} >= {"Keeper.log", "Keeper.by_name"}
+
+
+class Slotted:
+    __slots__ = ("log", "unset")
+
+    def __init__(self) -> None:
+        self.log = [1] * 50
+
+
+class Named(NamedTuple):
+    rows: list[int]
+
+
+def collecting() -> Iterator[int]:
+    seen: list[int] = []
+    while True:
+        seen.append(1)
+        yield len(seen)
+
+
+def everywhere() -> dict[str, int]:
+    slotted, named, pair = Slotted(), Named([1] * 40), (1, [1] * 30)
+    space, later, generator = SimpleNamespace(kept=[1] * 20), functools.partial(print, [1] * 10), collecting()
+    for _ in range(60):
+        next(generator)
+    found = look(sys._getframe())
+    del slotted, named, pair, space, later
+    return {name: kept.length for name, kept in found.items()} | {"next": next(generator)}
+
+
+def test_containers_are_found_wherever_the_program_has_them():
+    lengths = everywhere()
+    assert lengths["slotted.log"] == 50 and lengths["named.rows"] == 40 and lengths["pair[1]"] == 30
+    assert lengths["space.kept"] == 20 and lengths["later"] == 10 and lengths["seen"] == 60
+    assert lengths["next"] == 61, "and goes on as if nothing had been"
 
 
 def test_a_closure_weighs_what_it_keeps():

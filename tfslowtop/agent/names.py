@@ -13,7 +13,16 @@ import sys
 import time
 from collections import deque
 from collections.abc import Container, Iterable, Iterator
-from types import CellType, FrameType, FunctionType, ModuleType
+from types import (
+    CellType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, NamedTuple
 
 from .places import Places
@@ -112,7 +121,19 @@ class Look:
             self._cache(value, name)
         elif _is_array(kind):
             self.arrays[name] = (value.shape[0] if value.shape else 0, value.nbytes)
-        elif self._own(value if issubclass(kind, type) else kind):
+        elif issubclass(kind, tuple):
+            fields = _fields(kind)
+            for number in range(min(tuple.__len__(value), _LONG)):
+                part = f"{name}.{fields[number]}" if number < len(fields) else f"{name}[{number}]"
+                self._visit(tuple.__getitem__(value, number), part, depth + 1)
+        elif kind is functools.partial:
+            for part in _held(value, kind):
+                self._visit(part, name, depth + 1)
+        elif kind is MethodType:
+            self._visit(value.__self__, name, depth)
+        elif kind is GeneratorType:
+            self._generator(value)
+        elif kind is SimpleNamespace or self._own(value if issubclass(kind, type) else kind):
             inside = type.__getattribute__(value, "__dict__") if issubclass(kind, type) else attributes(value)
             for key, part in list(inside.items()):
                 if type(key) is str and not key.startswith(_NOT_THEIRS):
@@ -141,6 +162,16 @@ class Look:
             place = (inner.__code__.co_filename, inner.__code__.co_firstlineno)
             length = value.cache_info().currsize
             self.found.append(Kept(name, id(value), "lru_cache", length, 0, False, place))
+
+    def _generator(self, value: Any) -> None:
+        """What one that waits to go on has in its variables."""
+        frame = value.gi_frame
+        if (
+            frame is not None
+            and not value.gi_running
+            and not self._places.is_library(frame.f_code.co_filename)
+        ):
+            self._names(variables(frame))
 
     def _function(self, value: FunctionType, depth: int) -> None:
         """What a closure or a default argument keeps."""
@@ -191,8 +222,37 @@ def attributes(value: Any) -> dict[str, Any]:
     try:
         inside = object.__getattribute__(value, "__dict__")
     except Exception:
-        return {}
-    return inside if type(inside) is dict else {}
+        inside = None
+    slots = _slots(type(value))
+    if not slots:
+        return inside if type(inside) is dict else {}
+    found = dict(inside) if type(inside) is dict else {}
+    for name, slot in slots.items():
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:
+            pass  # not given yet
+    return found
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    """The names of a named tuple's."""
+    for base in type.__getattribute__(kind, "__mro__"):
+        names = type.__getattribute__(base, "__dict__").get("_fields")
+        if type(names) is tuple:
+            return names
+    return ()
+
+
+def _slots(kind: type) -> dict[str, MemberDescriptorType]:
+    """What its classes have in place of a dict; of classes in Python, not of those in C."""
+    return {
+        name: part
+        for base in type.__getattribute__(kind, "__mro__")
+        if "__slots__" in (inside := type.__getattribute__(base, "__dict__"))
+        for name, part in inside.items()
+        if type(part) is MemberDescriptorType
+    }
 
 
 def _called(kind: type) -> str:
