@@ -52,6 +52,8 @@ def watch(script: Path) -> tuple[list[Record], str]:
     error = ""
     try:
         runpy.run_path(str(script), run_name="__main__")
+    except SystemExit as end:
+        error = f"exit code {end.code}" if end.code else ""
     except Exception as problem:
         error = f"{type(problem).__name__}: {problem}"
     done.set()

@@ -12,6 +12,8 @@ import pytest
 from tfslowtop.analysis.blocks import Stretch
 from tfslowtop.analysis.diagnosis.diagnose import RULES, diagnose, healthy
 from tfslowtop.analysis.diagnosis.facts import (
+    JUMPS,
+    TRACED_RISE,
     Blamed,
     Call,
     Count,
@@ -22,7 +24,6 @@ from tfslowtop.analysis.diagnosis.facts import (
     _in_jumps,
 )
 from tfslowtop.analysis.diagnosis.finding import Finding
-from tfslowtop.analysis.diagnosis.rules_host import STAGED
 from tfslowtop.analysis.diagnosis.texts import TEXTS
 from tfslowtop.analysis.trend import Trend
 from tfslowtop.catalogue import all_entries
@@ -408,17 +409,21 @@ def test_stages_are_no_growth():
     rng = np.random.default_rng(0)
     stages = np.repeat([0.01, 0.03, 0.09], 100) * rng.uniform(0.9, 1.1, 300)
     grows = np.linspace(0.01, 0.09, 300) * rng.uniform(0.8, 1.2, 300)
-    assert _in_jumps(stages) > STAGED > _in_jumps(grows)
+    assert _in_jumps(stages) > JUMPS > _in_jumps(grows)
     start, noise = np.arange(300) * 100, rng.uniform(0.5, 2.0, 300)  # as a busy machine makes it
 
     def at_traces(wall: np.ndarray, *anew: int) -> float:
-        return _at_traces(Stretch(np.arange(300.0), start, wall, wall), list(anew))
+        return _at_traces(Stretch(np.arange(300.0), start, wall, 0 * wall), list(anew))
 
-    assert at_traces(stages * noise, 10_000, 20_000) > STAGED
+    assert at_traces(stages * noise, 10_000, 20_000) > TRACED_RISE
     assert at_traces(stages * noise) == 0.0
-    assert at_traces(grows * noise, 10_000, 20_000) < STAGED
+    worse = stages * np.linspace(1.0, 1.5, 300) * noise  # and others take more and more of it
+    assert at_traces(worse, 10_000, 20_000) > TRACED_RISE
+    known = Stretch(np.arange(300.0), start, worse * np.linspace(1.0, 5.0, 300), stages)
+    assert _at_traces(known, [10_000, 20_000]) > 0.9, "CPU time is the better witness"
+    assert at_traces(grows * noise, 10_000, 20_000) < TRACED_RISE
     step = replace(call("loop", 300, 9.0, line=19, step=True, trend=RISING), excess=4.0)
-    for staged, found in ((0.2, 1), (0.9, 0)):
+    for staged, found in ((False, 1), (True, 0)):
         program = replace(facts(), step=replace(step, staged=staged), steps=300)
         assert [f.cause for f in diagnose(program)] == ["growing-input"] * found
 

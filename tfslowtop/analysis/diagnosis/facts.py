@@ -28,6 +28,11 @@ STAGES = 12
 #: Stages that traces tell apart at most, and turns that one has at least: with more traces, none begins anything.
 TRACED_STAGES = 6
 LEAST_TURNS = 9
+#: The part of all rises in two jumps, or of the whole rise at traces, from which on it is stages.
+JUMPS = 0.7
+TRACED_RISE = 0.5
+#: The part of the turns whose CPU time has to be known for it to be used: a busy machine adds none.
+CPU_KNOWN = 0.9
 #: The parts of a path that mark a library.
 _LIBRARIES = ("/site-packages/", "/dist-packages/")
 
@@ -51,8 +56,8 @@ class Call:
     first_at: int
     excess: float
     """Of the step: seconds above what its turns took at the start."""
-    staged: float = 0.0
-    """Of the step: the part of all rises of its time that came in two jumps, or at traces."""
+    staged: bool = False
+    """Of the step: whether its time rose in stages that the program goes through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,13 +245,13 @@ def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
 
 
 def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> Call:
-    calls, seconds, cpu, excess, staged = s.calls, s.seconds, math.nan, 0.0, 0.0
+    calls, seconds, cpu, excess, staged = s.calls, s.seconds, math.nan, 0.0, False
     if is_step:  # of the others nobody asks, and there may be hundreds
         kept = s.blocks.stretch()
         known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
         cpu = float(np.median(known)) if len(known) else math.nan
         excess = _excess(kept.wall, s.calls)
-        staged = max(_in_jumps(kept.wall), _at_traces(kept, anew))
+        staged = _in_jumps(kept.wall) > JUMPS or _at_traces(kept, anew) > TRACED_RISE
     elif s.kind == "gc" and len(kept := s.blocks.stretch()):
         own = kept.start >= since
         calls, seconds = (
@@ -284,8 +289,10 @@ def _at_traces(kept: Stretch, anew: list[int]) -> float:
     cuts = [cut for cut in np.unique(np.searchsorted(kept.start, anew)) if 0 < cut < len(kept)]
     if not 0 < len(cuts) < TRACED_STAGES:
         return 0.0
-    stages = [part for part in np.split(kept.wall, cuts) if len(part) >= LEAST_TURNS]
-    ends = [[float(np.median(third)) for third in np.array_split(part, 3)] for part in stages]
+    known = np.mean(np.isfinite(kept.cpu) & (kept.cpu > 0)) >= CPU_KNOWN
+    took = kept.cpu if known else kept.wall
+    stages = [part for part in np.split(took, cuts) if len(part) >= LEAST_TURNS]
+    ends = [[float(np.nanmedian(third)) for third in np.array_split(part, 3)] for part in stages]
     rise = ends[-1][-1] - ends[0][0] if ends else 0.0
     return 1.0 - sum(last - first for first, _, last in ends) / rise if rise > 0 else 0.0
 

@@ -13,6 +13,8 @@ WAITING = 0.3
 WARM_UP = 3.0
 #: The part of the waits inside fit that were read, from which on they speak for the others.
 READ = 0.2
+#: What such a wait may be of the mean step at most: the seconds that were read may be those with most of the waiting.
+SPEAKS = 1.5
 #: A typical wait is so much less than their mean where a few long ones are all of it.
 BURSTS = 0.2
 #: Bytes per step, and share of the time, from which on a copy is worth a word.
@@ -43,6 +45,7 @@ def input_bound(facts: Facts) -> list[Finding]:
         return []  # arrays that Keras cuts into batches itself: nothing there is the user's to change
     # Inside fit only some of the waits are read; they stand for all batches.
     waited = sum(c.seconds * max(1.0, step.calls / c.calls) if fitting else c.seconds for c in waits)
+    waited = min(waited, step.seconds)
     if step.seconds < WARM_UP:
         waited = min(waited, sum(c.median * c.calls for c in waits))  # the first element always takes long
     if waited >= WAITING * step.seconds:
@@ -77,7 +80,7 @@ def _never_kept(facts: Facts) -> Count | None:
 def _typical(wait: Call, step: Call) -> bool:
     """Whether what was seen of the waiting inside fit speaks for its batches: the first batch of a new model is
     traced, which looks like waiting. A wait is the mean of a second's batches, so means are compared."""
-    return wait.calls >= READ * step.calls and wait.median <= 1.2 * step.seconds / step.calls
+    return wait.calls >= READ * step.calls and wait.median <= SPEAKS * step.seconds / step.calls
 
 
 def _waiting(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .facts import Facts, short
 from .finding import Finding
 from .make import finding, ms, per_step, size
-from .rules_memory import LEAK, SLOW_LEAK
+from .rules_memory import LEAK, SLOW_LEAK, grew
 
 #: A Saver or an initializer made late adds ops once; a habit adds some at every other step at least.
 OPS_PER_STEP = 0.5
@@ -56,7 +56,7 @@ def sessions(facts: Facts) -> list[Finding]:
     left, rss = facts.gauges.get("open sessions"), facts.gauges.get("rss")
     leak = left is not None and left.last >= 0.5 * opened
     often = opened >= SESSIONS_PER_RUN * max(total, 1)
-    grown = rss.rise if leak and rss is not None and lines and lines[0].late > 0.2 else 0.0
+    grown = grew(facts) if leak and lines and lines[0].late > 0.2 else 0.0
     heavy = rss is not None and grown >= max(LEAK, SLOW_LEAK * rss.last)
     if not lines or not (often or heavy):
         return []

@@ -25,8 +25,6 @@ MANY = 300
 RISES = 1.15
 CLIMB = 1.5
 OWN_PART = 0.3
-#: The part of all rises that come in two jumps from which on it is stages that the program goes through.
-STAGED = 0.7
 #: Pieces that are joined to one that grows take a part of what its use takes.
 JOINS = 0.1
 
@@ -117,7 +115,7 @@ def growing_input(facts: Facts) -> list[Finding]:
     step = facts.step
     if step is None or step.trend is None or facts.steps < 30 or _several_fits(facts, step):
         return []
-    if step.staged > STAGED:
+    if step.staged:
         return []  # larger pictures from some step on, say
     level, change = step.trend.level, step.trend.slope * step.calls
     first, now = max(0.05 * level, level - change / 2), level + change / 2

@@ -32,6 +32,15 @@ UNNAMED = (
 )
 
 
+def grew(facts: Facts) -> float:
+    """Bytes that memory has grown by with the steps, so far as it is sure that it rises."""
+    rss = facts.gauges.get("rss")
+    if rss is None:
+        return 0.0
+    rises = rss.trend is not None and rss.trend.direction == "rising" and rss.trend.low > LEAK_PER_STEP
+    return max(rss.rise, rss.trend.slope * facts.steps if rises and rss.trend else 0.0)
+
+
 def leaks(facts: Facts) -> list[Finding]:
     """Memory that rises with the steps. What keeps it was looked up in the program, by its own names."""
     rss = facts.gauges.get("rss")
