@@ -480,6 +480,14 @@ def test_the_line_of_the_loop_that_calls_what_is_eager():
     assert first(ops, count("eager-op-turn", 80, symbol="other", line=30), gauges=rate).line == 90
 
 
+def test_functions_that_a_switch_makes_eager():
+    rate = {"eager ops per second": Grows(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
+    ops, function = count("eager-op-sample", 100, symbol="Mul", line=90), call("function", 100, 8.8)
+    assert diagnose(facts(ops, function, gauges=rate)) == (), "it is the function that takes the time"
+    found = first(ops, function, gauges={**rate, "functions run eagerly": Grows(1, 1, 1, None)})
+    assert found.cause == "eager-step" and "run_functions_eagerly" in found.fix.summary
+
+
 def test_kernels_that_are_left_explain_that_steps_get_slower():
     step = replace(call("loop", 4000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
     draws = count("seeded-draw", 4000, line=35)

@@ -97,6 +97,11 @@ def test_changes(cause, symbol, source, line, wanted):
     ast.parse(change.after.replace("def train(x):", "def train(x): pass"))
 
 
+def test_what_is_a_function_already_is_not_made_one():
+    source = "@tf.function\ndef train(x):\n    return x\n\nfor x in data:\n    y = train(x)\n"
+    assert rewritten(found("eager-step", 6), source) is None
+
+
 def test_what_depends_on_the_turn_stays_in_the_loop():
     source = "for lr in rates:\n    opt = Adam(lr)\n    rate = lr / 2\n    other = Adam(rate)\n"
     assert rewritten(found("optimizer-recreated", 2), source) is None

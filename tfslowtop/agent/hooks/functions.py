@@ -16,6 +16,8 @@ from ..places import code_of
 from .hook import Hook, find
 
 _PACKAGE = "tensorflow.python.eager.polymorphic_function."
+#: The gauge that says that tf.config.run_functions_eagerly is on.
+EAGERLY = "functions run eagerly"
 
 
 class FunctionHook(Hook):
@@ -30,6 +32,12 @@ class FunctionHook(Hook):
     def place(self, module: ModuleType) -> None:
         name = "Function" if module.__name__.endswith("polymorphic_function") else "ConcreteFunction"
         self.patch(find(module, name), "__call__", self._wrap)
+
+    def tick(self, now: int) -> None:
+        """A switch for debugging, which makes every tf.function a plain one."""
+        module = sys.modules.get(_PACKAGE + "eager_function_run")
+        if getattr(module, "RUN_FUNCTIONS_EAGERLY", False):
+            self.kit.gauge(EAGERLY, now, 1.0)
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         kit = self.kit

@@ -163,6 +163,8 @@ def decorate(place: Place, f: Finding) -> Change | None:
     """What a line of the loop calls, or what the line is in."""
     own = (place.defined(called(call)) for call in place.calls()) if place.loop else ()
     function = next((f for f in own if f is not None), place.function)
+    if function is not None and any("tf.function" in place.source(d) for d in function.decorator_list):
+        return None
     if function is None or function.name.startswith("__") or isinstance(function, ast.AsyncFunctionDef):
         return None
     before = place.decorated(function)

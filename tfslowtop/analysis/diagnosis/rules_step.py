@@ -7,6 +7,7 @@ import math
 from .facts import Call, Count, Facts
 from .finding import Finding
 from .make import finding, ms
+from .texts import SWITCHED
 
 #: Eager ops per step from which on their dispatch is worth a graph; a small regression by hand has 20 to 30.
 EAGER_OPS = 60
@@ -32,8 +33,15 @@ def inside(facts: Facts) -> float:
     """Seconds of the step in calls that are not eager ops."""
     # The call of fit is all of its steps; what they do as a graph is in a function of Keras' own.
     fitting = facts.step is not None and facts.step.kind == "fit"
-    work = (*(k for k in _WORK if k != "fit-call"), "library-function") if fitting else _WORK
+    work = {*_WORK, "library-function"} - {"fit-call"} if fitting else {*_WORK}
+    if _switched(facts):
+        work -= {"function", "library-function"}
     return sum(c.seconds for c in facts.of(*work, "data-wait"))
+
+
+def _switched(facts: Facts) -> bool:
+    """Whether tf.config.run_functions_eagerly is on: what a tf.function does is eager ops then."""
+    return "functions run eagerly" in facts.gauges
 
 
 def eager(facts: Facts) -> tuple[float, float]:
@@ -98,6 +106,7 @@ def eager_step(facts: Facts) -> list[Finding]:
         weight=0.5,  # a graph runs the same ops, in half the time at best of what was measured
         symbol=step.name,
         remedy="Compile the model without run_eagerly=True." if step.kind == "fit" else "",
+        text=SWITCHED if _switched(facts) else None,
         ops_per_step=ops,
         microseconds_per_op=1e6 * each,
         least=0.2,

@@ -287,3 +287,12 @@ FED_WHOLE = Text(
     "begin at a multiple of 64 bytes is used in place.",
     "host_copies",
 )
+#: Eager ops in functions that would be graphs.
+SWITCHED = Text(
+    "Take tf.config.run_functions_eagerly(True) out of the program: it is on, so every tf.function runs op by op.",
+    "tf.config.run_functions_eagerly(True)",
+    "# left out: functions are traced once and run as graphs",
+    "tf.config.run_functions_eagerly(True) is for debugging: a tf.function is then called as plain Python, and each of its "
+    "ops is dispatched on its own, at 10 to 60 µs each.",
+    "eager_train_step",
+)
