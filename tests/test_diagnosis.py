@@ -480,6 +480,15 @@ def test_the_line_of_the_loop_that_calls_what_is_eager():
     assert first(ops, count("eager-op-turn", 80, symbol="other", line=30), gauges=rate).line == 90
 
 
+def test_variables_that_are_read_at_each_step():
+    """The array is there at once; to read the variable takes the time, and only looks at the line see that."""
+    pulled = count("host-sync", 2800, line=50, seconds=0.2, size=6_600_000_000)
+    reads = count("where", 57, symbol="tensorflow|numpy|resource_variable_ops|47", line=50, seconds=4.0)
+    found = first(pulled, reads)
+    assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 50, 4.0)
+    assert diagnose(facts(pulled, replace(reads, symbol="user|||47"))) == (), "it does something else there"
+
+
 def test_functions_that_a_switch_makes_eager():
     rate = {"eager ops per second": Grows(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
     ops, function = count("eager-op-sample", 100, symbol="Mul", line=90), call("function", 100, 8.8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .busy import busy
 from .facts import Call, Count, Facts, keras_lines, library, short
 from .finding import Finding
 from .make import finding, ms, size
@@ -24,6 +25,8 @@ COPYING = 0.1
 LISTS = 2e-3
 #: Pulls per step that are more than looking at a loss.
 PULLS = 10
+#: The methods by which a program asks for them.
+ASKS = ("numpy", "__array__", "__float__", "__int__", "__bool__", "__index__", "item", "get_value")
 CALLBACKS = 0.2
 FED = (
     "Make it an array of the placeholder's type once, before the loop: "
@@ -52,9 +55,9 @@ def input_bound(facts: Facts) -> list[Finding]:
         return _waiting(facts, step, waits[0], waited, python)
     # Where too few waits inside fit were read, the Python function that makes the data still is: when it is busy
     # for most of the time, the step has to wait for it, whatever is done in parallel.
-    busy = python[0] if python else None
-    if fitting and busy is not None and busy.seconds >= 0.6 * step.median * step.calls:
-        return _waiting(facts, step, busy, busy.seconds, python, weight=0.8)
+    dearest = python[0] if python else None
+    if fitting and dearest is not None and dearest.seconds >= 0.6 * step.median * step.calls:
+        return _waiting(facts, step, dearest, dearest.seconds, python, weight=0.8)
     return []
 
 
@@ -170,12 +173,13 @@ def host(facts: Facts) -> list[Finding]:
         many, large = c.count >= PULLS * steps, c.size / steps >= 4 * LARGE
         if (many or large) and c.late > 0.2 and c.file:
             what = f"{c.count / steps:.0f} results" if many else size(c.size / steps)
+            taken = max(c.seconds, _asking(facts, c))
             made = finding(
                 facts,
                 "host-sync",
                 (c.file, c.line),
-                f"{what} are pulled to the host at each step, {ms(c.seconds / steps)}.",
-                c.seconds,
+                f"{what} are pulled to the host at each step, {ms(taken / steps)}.",
+                taken,
                 pulls_per_step=c.count / steps,
                 bytes_per_step=c.size / steps,
                 least=COPYING,
@@ -208,6 +212,12 @@ def feeding(facts: Facts) -> list[Finding]:
         )
         found += [made] if made else []
     return found
+
+
+def _asking(facts: Facts, pulled: Count) -> float:
+    """Seconds in which the line that pulls was seen to ask for arrays: a variable's is read first."""
+    there = (c for c in facts.counted("where") if (c.file, c.line) == (pulled.file, pulled.line))
+    return sum(c.seconds for c in there if busy(c).callee in ASKS)
 
 
 def _weights(facts: Facts, there: list[Count]) -> list[Finding]:
