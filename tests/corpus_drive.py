@@ -65,6 +65,7 @@ def watch(script: Path) -> tuple[list[Record], str]:
 def tidy() -> None:
     import tensorflow as tf
 
+    tf.config.run_functions_eagerly(False)
     tf.compat.v1.reset_default_graph()
     tf.keras.backend.clear_session()
     gc.collect()

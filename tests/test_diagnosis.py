@@ -481,7 +481,7 @@ def test_the_line_of_the_loop_that_calls_what_is_eager():
 
 
 def test_variables_that_are_read_at_each_step():
-    """The array is there at once; to read the variable takes the time, and only looks at the line see that."""
+    """The array is there at once; to read the variable takes the time, which only looks at the line see."""
     pulled = count("host-sync", 2800, line=50, seconds=0.2, size=6_600_000_000)
     reads = count("where", 57, symbol="tensorflow|numpy|resource_variable_ops|47", line=50, seconds=4.0)
     found = first(pulled, reads)
