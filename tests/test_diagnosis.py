@@ -462,6 +462,8 @@ def test_a_large_array_that_each_run_copies():
     assert (found.cause, found.line, found.cost_seconds) == ("host-copy", 40, pytest.approx(6.0))
     assert found.sentence.startswith("72 MB are copied into each run at this line: 60 ms of its 80 ms go by")
     assert diagnose(facts(run, replace(fed, seconds=0.08))) == (), "a batch"
+    converted = count("host-copy", 100, symbol="feed_dict", line=40, seconds=5.0, size=7_200_000_000)
+    assert [f.cost_seconds for f in diagnose(facts(run, fed, converted))] == [5.0], "told once"
 
 
 def test_objects_of_which_each_step_has_its_own():

@@ -105,6 +105,8 @@ class RunHook(Hook):
             if took[True]:
                 add("run-trace", frame, wall=1000 * took[True], symbol="summaries")
                 add("run-trace", frame, wall=1000 * took[False], symbol="others")
+            else:
+                add("run-trace", frame, symbol="without")
             size = copied(feed_dict)
             if size and nodes:
                 waited = 1000 * min(node.all_start_micros for node in nodes) - begin

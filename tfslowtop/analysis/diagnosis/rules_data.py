@@ -195,7 +195,12 @@ def feeding(facts: Facts) -> list[Finding]:
         runs = [r for r in facts.of("session-run") if (r.file, r.line) == (c.file, c.line)]
         if c.symbol != "feeding" or not runs or runs[0].calls < 5:
             continue
-        each = min(c.seconds / c.count, runs[0].median)
+        converted = sum(
+            h.seconds
+            for h in facts.counted("host-copy")
+            if (h.symbol, h.file, h.line) == ("feed_dict", c.file, c.line)
+        )
+        each = min(c.seconds / c.count - converted / runs[0].calls, runs[0].median)  # that is told by itself
         if each < FEEDING * runs[0].median:
             continue
         made = finding(
