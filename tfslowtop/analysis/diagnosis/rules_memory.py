@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .facts import Count, Facts
+from .facts import Count, Facts, Grows
 from .finding import Finding
 from .make import finding, size
 
@@ -32,13 +32,17 @@ UNNAMED = (
 )
 
 
+def _per_step(rss: Grows) -> float:
+    """Bytes per step, so far as it is sure that it rises."""
+    trend = rss.trend
+    rises = trend is not None and trend.direction == "rising" and trend.low > LEAK_PER_STEP
+    return trend.slope if trend is not None and rises else 0.0
+
+
 def grew(facts: Facts) -> float:
-    """Bytes that memory has grown by with the steps, so far as it is sure that it rises."""
+    """Bytes that memory has grown by with the steps."""
     rss = facts.gauges.get("rss")
-    if rss is None:
-        return 0.0
-    rises = rss.trend is not None and rss.trend.direction == "rising" and rss.trend.low > LEAK_PER_STEP
-    return max(rss.rise, rss.trend.slope * facts.steps if rises and rss.trend else 0.0)
+    return max(rss.rise, _per_step(rss) * facts.steps) if rss is not None else 0.0
 
 
 def leaks(facts: Facts) -> list[Finding]:
@@ -47,13 +51,11 @@ def leaks(facts: Facts) -> list[Finding]:
     step = facts.step
     if rss is None or step is None or facts.steps < 30:
         return []
-    trend = rss.trend
-    rising = trend is not None and trend.direction == "rising" and trend.low > LEAK_PER_STEP
     kept = sorted(
         (c for c in facts.counted("kept-tensor", "kept-object") if c.late > 0.2), key=lambda c: -c.size
     )
     holder = kept[0] if kept else None
-    per = trend.slope if trend is not None and rising else 0.0
+    per = _per_step(rss)
     held = holder.size / facts.steps if holder else 0.0
     if max(per, held) * facts.steps < LEAK:
         return []
