@@ -129,7 +129,7 @@ def test_a_function_that_is_traced_again_and_again(cause):
 
 def test_what_to_expect_is_what_was_measured_less_what_it_costs():
     step = first(traced("retrace-shape", 90, 6.0))
-    assert step.expect == "A step takes 30 ms on average instead of 90 ms."
+    assert step.expect == "A step takes about 30 ms on average instead of 90 ms."
     part = first(call("python-op", 100, 5.0))
     assert part.expect.startswith("A step") and part.basis == "measured"
     leak = first(gauges=rss(200_000.0), steps=1000)

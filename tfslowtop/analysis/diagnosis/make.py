@@ -67,9 +67,9 @@ def expected(facts: Facts, cause: str, cost: float | None, basis: Basis) -> str:
         return f"The first call takes {cost:.1f} s less{', at best' if best else ''}; those after it take what they took."
     if step is not None and step.seconds > cost:
         now, then = step.seconds / step.calls, (step.seconds - cost) / step.calls
-        return _upper(f"{best}a step takes {ms(then)} on average instead of {ms(now)}.")
+        return _upper(f"{best}a step takes about {ms(then)} on average instead of {ms(now)}.")
     return _upper(
-        f"{best}the same work takes {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s."
+        f"{best}the same work takes about {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s."
     )
 
 
