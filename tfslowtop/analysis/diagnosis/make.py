@@ -62,19 +62,14 @@ def expected(facts: Facts, cause: str, cost: float | None, basis: Basis) -> str:
     if cost is None:
         rss = facts.gauges.get("rss")
         return f"Memory stays where it was, instead of growing on from {size(rss.last)}." if rss else ""
-    step, best = facts.step, "" if basis == "measured" else "At best, "
     if cause == "trace-slow":
-        return f"The first call takes {cost:.1f} s less{', at best' if best else ''}; those after it take what they took."
+        least = ", at best" if basis != "measured" else ""
+        return f"The first call takes {cost:.1f} s less{least}; those after it take what they took."
+    step, about = facts.step, "about" if basis == "measured" else "at best"
     if step is not None and step.seconds > cost:
         now, then = step.seconds / step.calls, (step.seconds - cost) / step.calls
-        return _upper(f"{best}a step takes about {ms(then)} on average instead of {ms(now)}.")
-    return _upper(
-        f"{best}the same work takes about {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s."
-    )
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        return f"A step takes {about} {ms(then)} on average instead of {ms(now)}."
+    return f"The same work takes {about} {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s."
 
 
 def per_step(count: float, steps: int) -> str:
