@@ -107,8 +107,9 @@ def cached(x):
 
 def test_a_cache_names_the_function_that_it_belongs_to():
     cached(1)
-    found = look(sys._getframe())["cached"]
-    assert found.length >= 1 and found.place[0] == __file__
+    found = look(sys._getframe())
+    assert found["cached"].length >= 1 and found["cached"].place[0] == __file__
+    assert found["cached_method"].place == (__file__, Slotted.__init__.__code__.co_firstlineno)
 
 
 class Thing:
@@ -187,6 +188,9 @@ class Slotted:
 
     def __init__(self) -> None:
         self.log = [1] * 50
+
+
+cached_method = functools.cache(Slotted().__init__)
 
 
 class Named(NamedTuple):

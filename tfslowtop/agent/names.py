@@ -158,6 +158,7 @@ class Look:
 
     def _cache(self, value: Any, name: str) -> None:
         inner = value.__wrapped__
+        inner = inner.__func__ if type(inner) is MethodType else inner
         if type(inner) is FunctionType and not self._places.is_library(inner.__code__.co_filename):
             place = (inner.__code__.co_filename, inner.__code__.co_firstlineno)
             length = value.cache_info().currsize

@@ -19,6 +19,7 @@ _NOT_A_LOOP = ("backprop.py", "gradients_util.py", "optimizer.py")
 #: Whoever called this one was not traced.
 _TRACER = "func_graph.py"
 _LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 _Line = tuple[str, int]
 _Span = tuple[int, int]
@@ -30,11 +31,14 @@ class Unrolled(NamedTuple):
     times: int
     """Ops of one type that one line added: it ran as often, or half as often if it has two of them."""
     ops: int
-    """Ops that this line added, with those in the functions that it called."""
+    """Ops that the loop, or the line, added, with those in the functions that it called."""
 
 
 def unrolled(graph: Any, places: Places) -> Unrolled | None:
-    """The line that ran most often while `graph` was traced, or the line in a loop that called it."""
+    """The loop around the line that ran most often while `graph` was traced, or around the line that called it.
+
+    Of nested ones in a function it is the outermost, which is the one over time in most programs.
+    """
     ops = graph.get_operations()
     # Picked without rhythm: every tenth op of a loop of ten is always the same one.
     picked = random.Random(0).sample(ops, min(_SAMPLE, len(ops)))
@@ -51,9 +55,12 @@ def unrolled(graph: Any, places: Places) -> Unrolled | None:
         return None
     (line, _), times = types.most_common(1)[0]
     own = next(own for own in stacks if own[0] == line)
-    place = next((place for place in own if _in_loop(*place)), line)
+    file, _, (first, last) = next(
+        ((*place, span) for place in own if (span := _loop_around(*place))), (*line, (line[1], line[1]))
+    )
+    inside = sum(any(f == file and first <= n <= last for f, n in own) for own in stacks)
     scale = len(ops) / len(picked)
-    return Unrolled(*place, round(times * scale), round(scale * sum(place in own for own in stacks)))
+    return Unrolled(file, first, round(times * scale), round(scale * inside))
 
 
 def _stack(op: Any, places: Places) -> tuple[tuple[_Line, ...], list[str]]:
@@ -70,16 +77,27 @@ def _stack(op: Any, places: Places) -> tuple[tuple[_Line, ...], list[str]]:
     return tuple(own), above
 
 
-def _in_loop(file: str, line: int) -> bool:
-    """Whether the source says so; it is read and parsed once per file."""
-    return any(first <= line <= last for first, last in _loops(file))
+def _loop_around(file: str, line: int) -> _Span | None:
+    """The outermost one in the function that the line is in, as the source says."""
+    around = [span for span in _loops(file) if span[0] <= line <= span[1]]
+    own = max((function for _, _, function in around), default=0)
+    return min(((first, last) for first, last, function in around if function == own), default=None)
 
 
 @functools.lru_cache(maxsize=16)
-def _loops(file: str) -> list[_Span]:
+def _loops(file: str) -> list[tuple[int, int, int]]:
+    """First and last line of each, and the first line of the function that it is in."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    found = (node for node in ast.walk(tree) if isinstance(node, _LOOPS))
-    return [(node.lineno, node.end_lineno or node.lineno) for node in found]
+    found: list[tuple[int, int, int]] = []
+    waiting: list[tuple[ast.AST, int]] = [(tree, 0)]
+    while waiting:
+        node, function = waiting.pop()
+        if isinstance(node, _LOOPS):
+            found.append((node.lineno, node.end_lineno or node.lineno, function))
+        elif isinstance(node, _FUNCTIONS):
+            function = node.lineno
+        waiting += [(part, function) for part in ast.iter_child_nodes(node)]
+    return found

@@ -222,8 +222,8 @@ def trace_slow(facts: Facts) -> list[Finding]:
             facts,
             "trace-slow",
             (count.file, count.line),
-            f"Tracing {name} took {count.seconds:.1f} s: this line, in a Python loop, added about {count.size:,} "
-            "ops to the graph, again at each turn.",
+            f"Tracing {name} took {count.seconds:.1f} s: the Python loop at this line added about {count.size:,} ops to "
+            "the graph, turn by turn.",
             count.seconds,
             at_most=True,
             symbol=name,
