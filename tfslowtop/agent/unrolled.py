@@ -35,7 +35,7 @@ class Unrolled(NamedTuple):
 
 
 def unrolled(graph: Any, places: Places) -> Unrolled | None:
-    """The loop around the line that ran most often while `graph` was traced, or around the line that called it.
+    """The loop around the line that ran most often while `graph` was traced, or around its caller.
 
     Of nested ones in a function it is the outermost, which is the one over time in most programs.
     """
