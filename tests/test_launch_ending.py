@@ -110,7 +110,7 @@ def test_typing_and_ctrl_c_reach_the_script(run):
     source.start()
     wait_for(source, lambda events: "name? " in text_of(events))
     source.type("Ada\n")
-    wait_for(source, lambda events: "got Ada" in text_of(events))
+    wait_for(source, lambda events: "got Ada\r\n" in text_of(events))  # all of it
     source.interrupt()
     events = collect(source)
     source.close()
