@@ -257,8 +257,8 @@ def _moved(facts: Facts) -> list[Count]:
 
 
 def _does(c: Count) -> str:
-    parts = c.symbol.split("|")
-    return parts[1] if len(parts) > 1 and parts[1] in ("get_weights", "set_weights") else ""
+    callee = busy(c).callee
+    return callee if callee in ("get_weights", "set_weights") else ""
 
 
 def callbacks(facts: Facts) -> list[Finding]:
