@@ -11,13 +11,13 @@ import pytest
 pytestmark = pytest.mark.tensorflow
 
 CHOSEN = (
-    "linear_schedule", "segment_scores", "particle_filter", "kalman", "calibrate", "ocr_service",
+    "linear_schedule", "sentence_curriculum", "particle_filter", "kalman", "calibrate", "ocr_service",
     "ensemble_scores",
-    "meta_step", "window_sum", "cartpole_scores", "blur_features", "tabular_stream", "augment_images",
+    "meta_step", "window_sum", "cartpole_scores", "blur_features", "fit_generator", "augment_images",
     "loss_history", "checkpoint_often", "tidy_memory", "rowwise_norm", "counter_state", "unrolled_ode",
-    "mixed_readers", "bag_of_towers", "policy_update", "jit_lengths", "hmc_logit", "frame_upload",
-    "sensor_fusion", "reward_plot", "trace_log", "langevin_wells", "gene_autoenc",
-    "custom_loop", "v1_train", "buckets", "inference", "prefetched", "small_eager", "grid_search",
+    "mixed_readers", "bag_of_towers", "policy_update", "jit_lengths", "pendulum_rollout", "frame_upload",
+    "sensor_fusion", "reward_plot", "trace_log", "langevin_wells", "embed_catalogue",
+    "custom_loop", "v1_train", "buckets", "inference", "two_networks", "small_eager", "defect_server",
     "mnist_fit", "answer_queue", "replay_buffer",
 )  # fmt: skip
 

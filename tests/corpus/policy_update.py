@@ -22,7 +22,7 @@ def update(config, states):
 
 
 states = tf.random.normal([64, 4])
-for episode in range(40):
+for episode in range(16):
     config = Config(0.99, 0.2)
     loss = update(config, states)
 print(float(loss))

@@ -113,7 +113,7 @@ def _calls_per_item(facts: Facts) -> Finding | None:
         place = (
             (traced.user_file, traced.user_line) if traced and traced.user_file else (call.file, call.line)
         )
-        if _decides(pulls, place, place[1], call.calls) or _acts(facts, pulls, place, call):
+        if _decides(pulls, place, place[1], call.calls) or _acts(facts, pulls, place, call, cut):
             continue
         many = call.calls >= ITEMS_PER_STEP * steps
         ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
@@ -150,14 +150,22 @@ def _decides(pulls: list[Count], place: tuple[str, int], last: int, calls: int) 
     return sum(own) >= 0.5 * calls
 
 
-def _acts(facts: Facts, pulls: list[Count], place: tuple[str, int], call: Call) -> bool:
-    """The same on further lines: once per turn of a loop that has as much else to do, a world to move."""
-    turns = [c for c in facts.of("loop") if c.file == place[0] and c.line <= place[1]]
-    loop = max(turns, key=lambda c: c.line, default=None)
-    if loop is None or not 0.8 * call.calls <= loop.calls <= call.calls:
+def _acts(
+    facts: Facts, pulls: list[Count], place: tuple[str, int], call: Call, cut: set[tuple[str, int]]
+) -> bool:
+    """The same on further lines: once per turn of a loop that has as much else to do, a world to move.
+
+    Not where the loop goes through a tensor: its rows are there before the first call.
+    """
+    loops = [c for c in facts.of("loop") if c.file == place[0]]
+    loop = max((c for c in loops if c.line <= place[1]), key=lambda c: c.line, default=None)
+    if loop is None or (loop.file, loop.line) in cut or not 0.8 * call.calls <= loop.calls <= call.calls:
         return False
+    # A comprehension further down has turns of its own.
+    later = {(c.line, c.calls) for c in loops if c.line > place[1]}
+    own = [c for c in pulls if (c.line, c.count) not in later]
     return loop.seconds - call.seconds >= WORLD * loop.seconds and _decides(
-        pulls, place, place[1] + _BODY, call.calls
+        own, place, place[1] + _BODY, call.calls
     )
 
 
