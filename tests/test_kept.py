@@ -221,6 +221,24 @@ def test_containers_are_found_wherever_the_program_has_them():
     assert lengths["next"] == 61, "and goes on as if nothing had been"
 
 
+def many() -> dict[str, Kept]:
+    by_user = defaultdict(list, {user: [1.0] * 3 for user in range(100)})
+    agents = [Slotted() for _ in range(200)]
+    windows = {sensor: deque([1], maxlen=9) for sensor in range(40)}
+    loud = Loud(Loud([1]) for _ in range(50))
+    found = look(sys._getframe())
+    del by_user, agents, windows, loud
+    return found
+
+
+def test_what_the_entries_of_a_long_container_keep_is_counted_together():
+    found = many()
+    assert found["by_user[...]"].length == 300 and found["by_user[...]"].kind == "list for each of 100"
+    assert found["agents[...].log"].length == 200 * 50
+    assert found["windows[...]"].kind == "deque(9)", "it has a bound"
+    assert found["loud[...]"].length == 50
+
+
 def test_a_closure_weighs_what_it_keeps():
     big = bytes(100_000)
     size, tensor = weigh(lambda: big)
@@ -268,7 +286,31 @@ def test_a_tape_keeps_what_cannot_be_weighed():
 
     taken = Look(Places(__file__))
     taken._names({"entries": [{"step": n, "tape": GradientTape()} for n in range(40)], "log": [1.0] * 40})
-    assert {kept.name: (kept.bytes, kept.tensor) for kept in taken.found} == {
-        "entries": (0, True),
-        "log": (24, False),
-    }
+    found = {kept.name: (kept.bytes, kept.tensor) for kept in taken.found}
+    assert (found["entries"], found["log"]) == ((0, True), (24, False))
+
+
+def test_more_entries_of_the_same_length_are_told_of_once():
+    told = []
+    tallies = SimpleNamespace(put=lambda what, symbol, *rest: told.append((symbol, rest[2])))
+    hook = KeptHook(
+        SimpleNamespace(
+            places=Places(__file__), tracker=SimpleNamespace(loops=[]), tallies=tallies, hooked=True
+        )
+    )
+    rows = [[1.0, 2.0] for _ in range(40)]
+
+    def judge():
+        found = Look(hook.kit.places)
+        found.around(None, lent={"rows": rows})
+        hook._judge(found)
+
+    judge()
+    rows += [[1.0, 2.0] for _ in range(40)]
+    judge()
+    assert told == [("rows|list", 40)]
+    for row in rows:
+        row += [3.0, 4.0]
+    told.clear()
+    judge()
+    assert sorted(told) == [("rows[...]|list for each of 80", 160), ("rows|list", 40)]

@@ -32,6 +32,8 @@ _BUDGET = 5_000_000
 _DEEP = 5
 #: A longer container is measured and its newest entry looked at; a shorter one is looked through.
 _LONG = 32
+#: Up to this length, what its entries contain is counted together: a list for each user, say.
+_MANY = 1024
 #: Parts of an entry by which its size is judged.
 _LOOKED_AT = 16
 _CONTAINERS = (list, dict, set, deque)
@@ -58,6 +60,8 @@ class Kept(NamedTuple):
     """Whether there is a tensor in that entry."""
     place: tuple[str, int] | None
     """Where it is filled, if that is known from the thing itself."""
+    of: int = 1
+    """How many containers these are, counted together."""
 
 
 class Look:
@@ -147,6 +151,8 @@ class Look:
         shown = f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
         self.found.append(Kept(name, id(value), shown, length, size, tensor, None))
         if length > _LONG:
+            if length <= _MANY and not issubclass(kind, set):
+                self._together(value, kind, name)
             return
         if issubclass(kind, dict):
             for key, part in list(dict.items(value)):
@@ -155,6 +161,33 @@ class Look:
             base: Any = list if issubclass(kind, list) else deque
             for number in range(base.__len__(value)):
                 self._visit(base.__getitem__(value, number), f"{name}[{number}]", depth + 1)
+
+    def _together(self, value: Any, kind: type, name: str) -> None:
+        """The containers that are its entries, or that those have as attributes, as if they were one."""
+        found: dict[str, list[Any]] = {}
+        own: dict[type, bool] = {}
+        base: Any = list if issubclass(kind, list) else deque
+        for entry in list(dict.values(value) if issubclass(kind, dict) else base.__iter__(value)):
+            inner = type(entry)
+            if issubclass(inner, _CONTAINERS):
+                found.setdefault("", []).append(entry)
+            elif inner not in _PLAIN and (
+                own[inner] if inner in own else own.setdefault(inner, self._own(inner))
+            ):
+                for key, part in list(attributes(entry).items()):
+                    if type(key) is str and issubclass(type(part), _CONTAINERS):
+                        found.setdefault(f".{key}", []).append(part)
+        for suffix, parts in found.items():
+            measured = [(*measure(part, type(part))[:2], part) for part in parts]
+            longest, newest, part = max(measured, key=lambda m: m[0])
+            size, tensor = weigh(newest) if longest else (0, False)
+            inner = type(part)
+            bound = inner is deque and part.maxlen is not None
+            shown = f"deque({part.maxlen})" if bound else f"{_called(inner)} for each of {len(parts)}"
+            length = sum(m[0] for m in measured)
+            self.found.append(
+                Kept(f"{name}[...]{suffix}", -id(value), shown, length, size, tensor, None, len(parts))
+            )
 
     def _cache(self, value: Any, name: str) -> None:
         inner = value.__wrapped__

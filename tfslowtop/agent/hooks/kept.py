@@ -40,7 +40,7 @@ class KeptHook(Hook):
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
         self._next = self._rss = self._spent = 0
-        self._first: dict[tuple[str, int], int] = {}
+        self._first: dict[tuple[str, int], Kept] = {}
         self._arrays: dict[str, int] = {}
         self._seen: Look | None = None
         self._modules: dict[str, str] = {}
@@ -95,12 +95,14 @@ class KeptHook(Hook):
         """On the agent's thread: what has grown since it was seen first, by how many bytes it holds."""
         grown = []
         for kept in look.found:
-            before = self._first.setdefault(_key(kept), kept.length)
-            if kept.length - before >= _LEAST:
-                grown.append((kept, kept.length - before))
+            first = self._first.setdefault(_key(kept), kept)
+            # Several that are counted together: more of them, each as long as before, is not growth.
+            more = kept.length - round(first.length * max(1.0, kept.of / first.of))
+            if more >= _LEAST:
+                grown.append((kept, more))
         if look.whole or len(self._first) > _REMEMBERED:
             present = {_key(kept) for kept in look.found}
-            self._first = {key: length for key, length in self._first.items() if key in present}
+            self._first = {key: kept for key, kept in self._first.items() if key in present}
         grown.sort(key=lambda pair: -pair[0].bytes * pair[1])
         loops = [loop for loop in self.kit.tracker.loops if loop.count >= _TURNS]
         files = [*dict.fromkeys(loop.file for loop in loops), *self._modules.values()]
