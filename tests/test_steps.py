@@ -319,20 +319,32 @@ def test_an_update_has_a_forward_pass_a_gradient_and_a_change():
     assert found is not None and found[0].count == 8
 
 
+def a_loop(line: int, first: int, turns: int, bits: int = TAPE | GRADIENT | COMMIT, last: int = 0) -> Loop:
+    made = Loop("loop", "main", "train.py", line)
+    made.masks, made.entries, made.last = {bits << 16: turns}, 1, last
+    for wall in (first, *[1_000_000] * (turns - 1)):
+        made.buffer.put((0, wall, 0))
+    made.buffer.drain(made.buffer.head, turns)
+    return made
+
+
 def test_of_two_phases_the_one_with_more_work_is_the_step_whatever_their_first_turns_take():
     from tfslowtop.agent.choose import choose
 
-    def loop(line: int, first: int, turns: int) -> Loop:
-        made = Loop("loop", "main", "train.py", line)
-        made.masks, made.entries = {(TAPE | GRADIENT | COMMIT) << 16: turns}, 1
-        for wall in (first, *[1_000_000] * (turns - 1)):
-            made.buffer.put((0, wall, 0))
-        made.buffer.drain(made.buffer.head, turns)
-        return made
-
-    pretraining, training = loop(10, 3_000_000_000, 20), loop(20, 1_000_000_000, 400)
+    pretraining, training = a_loop(10, 3_000_000_000, 20), a_loop(20, 1_000_000_000, 400)
     assert choose([pretraining, training], [])[0] is training
     assert choose([pretraining], [])[0] is pretraining
+
+
+def test_training_that_was_over_long_ago_is_no_longer_the_step():
+    from tfslowtop.agent.choose import choose
+
+    serving = a_loop(20, 1_000_000, 1000, CALL, last=2_000_000_000)
+    at_first, now_and_then = (
+        a_loop(10, 1_000_000, 400, last=last) for last in (1_000_000_000, 1_900_000_000)
+    )
+    assert choose([at_first, serving], [])[0] is serving
+    assert choose([now_and_then, serving], [])[0] is now_and_then
 
 
 @pytest.fixture(scope="module")

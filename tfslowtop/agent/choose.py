@@ -31,8 +31,10 @@ _TINY_FIT = 2
 _NEARLY = 0.75
 #: The part of a loop's time that all its turns but the longest have.
 _RATHER = 0.5
-#: Training is the step beside other loops unless it is a trifle of the time.
+#: Training is the step beside other loops unless it is a trifle of the time, or was over long ago: the other
+#: loop has had this many times the training's own time since then.
 _TRIFLE = 0.1
+_LONG_AGO = 2
 
 _EPOCHS = re.compile(r"epoch|episode|round|repeat|trial|fold|phase", re.I)
 _PARTS = re.compile(r"layer|micro|accum|head|weight|param|grad|\bvars?\b|variable|slot|critic|replica", re.I)
@@ -48,7 +50,7 @@ def choose(loops: list[Loop], calls: list[Loop]) -> tuple[Loop, str] | None:
     alive = [loop for loop in alive if loop.main] or alive
     training = _heaviest({_whole_update(loop) for loop in alive if _updates(loop)} - {None})
     working = _heaviest({_whole_work(loop, alive) for loop in alive if _works(loop)})
-    if training is not None and (working is None or _usual(training) > _TRIFLE * _usual(working)):
+    if training is not None and (working is None or not _gave_way(training, working)):
         if training.kind == "fit":
             return training, "the batches of fit"
         return training, "the smallest loop that computes a gradient and updates the model"
@@ -67,6 +69,13 @@ _CALLED = (
     "evaluate",
     "predict-on-batch",
 )
+
+
+def _gave_way(training: Loop, working: Loop) -> bool:
+    """Whether the program does something else now: a model that was trained in a minute serves for hours."""
+    took = _usual(training)
+    since = min(working.last - training.last, _usual(working))
+    return took <= _TRIFLE * _usual(working) or since > _LONG_AGO * took
 
 
 def _wall(loop: Loop) -> int:
