@@ -54,14 +54,15 @@ def sessions(facts: Facts) -> list[Finding]:
     total = sum(r.calls for r in runs)
     opened = sum(c.count for c in lines)
     left, rss = facts.gauges.get("open sessions"), facts.gauges.get("rss")
-    leak = left is not None and left.last >= 0.5 * opened
+    # The most, not the last: what a function has kept goes when it returns, at the end of the program.
+    leak = left is not None and left.largest >= 0.5 * opened
     often = opened >= SESSIONS_PER_RUN * max(total, 1)
     grown = grew(facts) if leak and lines and lines[0].late > 0.2 else 0.0
     heavy = rss is not None and grown >= max(LEAK, SLOW_LEAK * rss.last)
     if not lines or not (often or heavy):
         return []
     worst = lines[0]
-    tail = f"; {left.last:.0f} of them are still open" if leak and left else ""
+    tail = f"; {left.largest:.0f} of them stayed open" if leak and left else ""
     made = finding(
         facts,
         "session-leak" if leak else "session-per-step",
@@ -78,7 +79,7 @@ def sessions(facts: Facts) -> list[Finding]:
         since=worst.since,
         sessions=opened,
         runs=total,
-        open=left.last if left else None,
+        open=left.largest if left else None,
         memory_share=grown / rss.last if rss and rss.last else None,
     )
     return [made] if made else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .busy import moved
 from .facts import Call, Count, Facts
 from .finding import Finding
 from .make import finding, ms
@@ -85,7 +86,9 @@ def eager_step(facts: Facts) -> list[Finding]:
     step = facts.step
     if step is None:
         return _eager_without_step(facts)
-    if seconds < 0.5 * step.seconds or facts.steps < 10:
+    # Weights that go through arrays are read and written one by one: that is told as what it is.
+    weights = sum(c.seconds for c in moved(facts))
+    if seconds < 0.5 * step.seconds or facts.steps < 10 or weights >= 0.5 * seconds:
         return []
     each = seconds / step.calls / max(ops, 1e-9)
     turn = step if ops >= EAGER_OPS else _round(facts, step, ops)
