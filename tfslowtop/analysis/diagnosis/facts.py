@@ -58,6 +58,8 @@ class Call:
     """Of the step: seconds above what its turns took at the start."""
     staged: bool = False
     """Of the step: whether its time rose in stages that the program goes through."""
+    longest: float = 0.0
+    """Of waiting for data: the longest of it, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +247,15 @@ def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
 
 
 def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> Call:
-    calls, seconds, cpu, excess, staged = s.calls, s.seconds, math.nan, 0.0, False
+    calls, seconds, cpu, excess, staged, longest = s.calls, s.seconds, math.nan, 0.0, False, 0.0
     if is_step:  # of the others nobody asks, and there may be hundreds
         kept = s.blocks.stretch()
         known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
         cpu = float(np.median(known)) if len(known) else math.nan
         excess = _excess(kept.wall, s.calls)
         staged = _in_jumps(kept.wall) > JUMPS or _at_traces(kept, anew) > TRACED_RISE
+    elif s.kind == "data-wait" and len(kept := s.blocks.stretch()):
+        longest = float(kept.wall.max())
     elif s.kind == "gc" and len(kept := s.blocks.stretch()):
         own = kept.start >= since
         calls, seconds = (
@@ -262,7 +266,7 @@ def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> Call:
         id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=calls,
         seconds=seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
         cpu=cpu, trend=s.trend, is_step=is_step, first_at=s.first_at, excess=excess,
-        staged=staged,
+        staged=staged, longest=longest,
     )  # fmt: skip
 
 

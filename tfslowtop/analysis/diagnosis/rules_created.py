@@ -138,6 +138,8 @@ def _there(facts: Facts, file: str, line: int) -> float:
 
 
 def datasets(facts: Facts) -> list[Finding]:
+    if facts.steps < LEAST:
+        return []  # of a loop that makes one for training, one for validation and one for tests
     keras = keras_lines(facts)
     rarely = not _again(facts, "dataset", "iterator")
     often = PER_ROUND if rarely else PER_STEP

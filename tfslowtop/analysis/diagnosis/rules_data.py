@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .busy import busy
+from .busy import busy, moved
 from .facts import Call, Count, Facts, keras_lines, library, short
 from .finding import Finding
 from .make import finding, ms, size
@@ -47,7 +47,10 @@ def input_bound(facts: Facts) -> list[Finding]:
     if fitting and not python and not _own_datasets(facts):
         return []  # arrays that Keras cuts into batches itself: nothing there is the user's to change
     # Inside fit only some of the waits are read; they stand for all batches.
-    waited = sum(c.seconds * max(1.0, step.calls / c.calls) if fitting else c.seconds for c in waits)
+    # Elsewhere the longest one is left out: the first element of all, for which a buffer has to fill.
+    waited = sum(
+        c.seconds * max(1.0, step.calls / c.calls) if fitting else c.seconds - c.longest for c in waits
+    )
     waited = min(waited, step.seconds)
     if step.seconds < WARM_UP:
         waited = min(waited, sum(c.median * c.calls for c in waits))  # the first element always takes long
@@ -144,7 +147,7 @@ def _waiting(
 def host(facts: Facts) -> list[Finding]:
     """Copies that are large, or so many that they are the step."""
     steps = max(1, facts.steps)
-    weights = _moved(facts)
+    weights = moved(facts)
     found = _weights(facts, weights)
     told = {(c.file, c.line) for c in weights} if found else set()
     for c in facts.counted("host-copy"):
@@ -233,14 +236,14 @@ def _weights(facts: Facts, there: list[Count]) -> list[Finding]:
     moved = sum(c.size for c in facts.counted("host-sync", "host-copy") if (c.file, c.line) in lines)
     if moved / steps < LARGE:
         return []
-    worst = max(there, key=lambda c: (_does(c) == "get_weights", c.seconds))  # they are pulled first
-    name = _does(worst)
+    worst = max(there, key=lambda c: (busy(c).callee == "get_weights", c.seconds))  # they are pulled first
+    name = busy(worst).callee
     made = finding(
         facts,
         "host-copy" if name == "set_weights" else "host-sync",
         (worst.file, worst.line),
         f"Weights go through arrays on the host, {size(moved / steps)} per step: {ms(seconds / steps)} in "
-        f"{' and '.join(sorted({_does(c) for c in there}))}.",
+        f"{' and '.join(sorted({busy(c).callee for c in there}))}.",
         seconds,
         symbol=name,
         remedy="Let TensorFlow move them: target.assign(tau * online + (1 - tau) * target) for each pair of variables, "
@@ -249,16 +252,6 @@ def _weights(facts: Facts, there: list[Count]) -> list[Finding]:
         bytes_per_step=moved / steps,
     )
     return [made] if made else []
-
-
-def _moved(facts: Facts) -> list[Count]:
-    """Lines that call get_weights or set_weights."""
-    return [c for c in facts.counted("where") if _does(c) and c.late > 0.2 and not library(c.file)]
-
-
-def _does(c: Count) -> str:
-    callee = busy(c).callee
-    return callee if callee in ("get_weights", "set_weights") else ""
 
 
 def callbacks(facts: Facts) -> list[Finding]:
