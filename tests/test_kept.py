@@ -20,6 +20,7 @@ from tfslowtop.agent.grows import grows
 from tfslowtop.agent.hooks.kept import KeptHook
 from tfslowtop.agent.names import Kept, Look, own_modules, variables, weigh
 from tfslowtop.agent.places import Places
+from tfslowtop.agent.tallies import Tallies
 
 
 @pytest.fixture(autouse=True)
@@ -314,3 +315,29 @@ def test_more_entries_of_the_same_length_are_told_of_once():
     told.clear()
     judge()
     assert sorted(told) == [("rows[...]|list for each of 80", 160), ("rows|list", 40)]
+
+
+def test_a_collection_in_the_middle_of_a_look_changes_nothing():
+    """Where many small things are made the collector runs, then others' code, then other threads."""
+    made = iter(range(10_000))
+
+    def busy(phase, info):
+        number = next(made)
+        sys.modules[f"_made_while_looking_{number}"] = sys
+        tallies.at("variable", f"v{number}", None, 0, 0, 0)
+
+    tallies = Tallies(Places(__file__))
+    for number in range(2_000):
+        tallies.at("variable", f"w{number}", None, 0, 0, 0)
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(busy)
+    gc.set_threshold(10)
+    try:
+        own_modules(Places(__file__))
+        tallies.changed(0)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(busy)
+        for name in [name for name in sys.modules if name.startswith("_made_while")]:
+            del sys.modules[name]
+    assert next(made) > 100

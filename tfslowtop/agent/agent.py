@@ -196,7 +196,7 @@ class Agent:
     def _tick(self) -> None:
         with self._lock:
             # Heads first: an event emitted before a sample was put then travels before that sample.
-            heads = [(number, ring, ring.head) for number, ring in list(self._rings.items())]
+            heads = [(number, ring, ring.head) for number, ring in self._rings.copy().items()]
             while self._pending and self.channel.send(self._pending[0]):
                 self._pending.popleft()
             for number, ring, head in heads:

@@ -102,7 +102,7 @@ class Kit:
             file, line = (user.f_code.co_filename, user.f_lineno or 0) if user is not None else ("", 0)
             same = (
                 s
-                for s in self._sites.values()
+                for s in self._sites.copy().values()
                 if (s.kind, s.name, s.file, s.line) == (kind, name, file, line)
             )
             loop = next(same, None) or self.stream(kind, name, file, line)

@@ -97,7 +97,7 @@ class Look:
             self._names(names)
 
     def _names(self, names: dict[str, Any]) -> None:
-        for name, value in list(names.items()):
+        for name, value in names.copy().items():
             if type(name) is str and not name.startswith("__"):
                 try:
                     self._visit(value, name, 0)
@@ -229,7 +229,7 @@ class Look:
 def own_modules(places: Places) -> dict[str, str]:
     """The user's modules that are imported by now, and their files. Takes milliseconds; for any thread."""
     found = {}
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         file = vars(module).get("__file__") if type(module) is ModuleType else None
         if type(file) is str and not places.is_library(file):
             found[name] = file

@@ -65,7 +65,8 @@ class Tallies:
     def changed(self, now: int) -> list[Tally]:
         """What has grown since the last time, as totals per line."""
         grown: dict[_Line, None] = {}  # in the order in which they were met
-        for (what, symbol, code_id, offset), entry in list(self._entries.items()):
+        # A copy and no list of pairs: while those are made, the collector and then the program may run.
+        for (what, symbol, code_id, offset), entry in self._entries.copy().items():
             if entry[0] == entry[3]:
                 continue
             place = self._lines.get((code_id, offset))

@@ -122,7 +122,7 @@ class DataHook(Hook):
     def _gaps(self, module: ModuleType) -> list[int]:
         """Microseconds between elements, of the iterator that gave most of them since it was asked."""
         best: tuple[int, list[int]] = (0, [])
-        for number, reference in list(self._unasked.items())[-_MOST:]:
+        for number, reference in list(self._unasked.copy().items())[-_MOST:]:
             iterator = reference()
             if iterator is None:
                 continue

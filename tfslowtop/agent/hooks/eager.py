@@ -125,7 +125,7 @@ class EagerHook(Hook):
         ):
             self._unmark()
         elif self._mark is None:
-            often = [(n, name) for name, n in self._seen.items() if n >= 3]
+            often = [(n, name) for name, n in dict(self._seen).items() if n >= 3]
             if often:
                 self._mark = Mark(self.kit, min(often)[1])
                 self._place_mark(self._mark)

@@ -84,7 +84,7 @@ class KeptHook(Hook):
         """On the main thread, in a hooked call; `frame` is who made it."""
         start, used = time.perf_counter_ns(), time.thread_time_ns()
         look = Look(self.kit.places)
-        lent = ((name, reference()) for name, reference in list(self.kit.lent.items()))
+        lent = ((name, reference()) for name, reference in self.kit.lent.copy().items())
         look.around(frame, self._modules, {name: value for name, value in lent if value is not None})
         took = time.thread_time_ns() - used
         self._spent += took

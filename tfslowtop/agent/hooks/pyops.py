@@ -106,7 +106,7 @@ class PythonOpHook(Hook):
 
     def tick(self, now: int) -> None:
         if self._known:
-            seconds = sum(loop.buffer.total_wall() for loop in list(self._known.values())) / 1e9
+            seconds = sum(loop.buffer.total_wall() for loop in self._known.copy().values()) / 1e9
             self.kit.gauge("python op seconds", now, seconds)
 
 
