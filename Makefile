@@ -12,7 +12,7 @@ run: $(VENV)/.installed            ## open the app
 	@$(BIN)/tfslowtop $(ARGS)
 
 test: $(VENV)/.installed-dev       ## run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 lint: $(VENV)/.installed-dev       ## style, types and who imports whom
 	$(BIN)/ruff check .
