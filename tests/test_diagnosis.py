@@ -321,6 +321,12 @@ def test_few_eager_ops_that_go_round_many_times():
     assert diagnose(facts(ops, steps=3600, gauges=rate, step_why="the loop that does the work")) == ()
 
 
+def test_new_objects_whose_traces_take_half_of_the_time_are_told_one_trace_earlier():
+    assert first(traced("retrace-object", 4, 5.0)).cause == "retrace-object"
+    assert diagnose(facts(traced("retrace-object", 4, 4.0))) == (), "a model for each of five folds"
+    assert diagnose(facts(traced("retrace-shape", 4, 5.0))) == (), "four lengths, each met for the first time"
+
+
 def test_objects_that_are_made_anew_for_a_few_calls_each():
     planner = {"blames": (), "avoidable": 0, "avoidable_seconds": 0.0, "count": 20, "calls": 300}
     found = first(traced("", 0, 6.0, **{**planner, "instances": 19}))

@@ -22,6 +22,8 @@ MUCH = 0.25
 #: model after the other has fewer, and more to do with each.
 MANY_OBJECTS = 8
 NEARLY_ALL = 0.5
+#: New objects for a function are told one trace earlier if tracing for them takes so much of the time.
+DEAR = 0.45
 #: One trace that takes this long, and this share of the time, with so many ops made by the same line.
 SLOW_TRACE = 2.0
 UNROLLED = 100
@@ -38,7 +40,7 @@ def retraced(facts: Facts) -> list[Finding]:
         instances = often or _mostly(facts, f)
         goes_on = f.avoidable >= LEAST_TRACES and f.late >= LATE * f.avoidable
         much = f.avoidable >= MANY_TRACES and facts.share(f.avoidable_seconds) >= MUCH
-        habit = (goes_on or much) and bool(f.blames)
+        habit = (goes_on or much or _dear(facts, f)) and bool(f.blames)
         if not instances and not habit:
             continue
         if instances or _worst(f).cause == "function-recreated":
@@ -50,6 +52,13 @@ def retraced(facts: Facts) -> list[Finding]:
             found.append(_argument(facts, f, _worst(f)))
     found += [_of_a_library(facts, place, group) for place, group in made_anew.items() if place[0]]
     return [f for f in found if f is not None]
+
+
+def _dear(facts: Facts, f: Traced) -> bool:
+    """Whether each round has a new object, and its trace takes as long as the rest of the round."""
+    new = bool(f.blames) and _worst(f).cause in ("retrace-object", "function-recreated")
+    late = f.avoidable >= LEAST_TRACES - 1 and f.late >= LATE * f.avoidable
+    return new and late and facts.share(f.avoidable_seconds) >= DEAR
 
 
 def _mostly(facts: Facts, f: Traced) -> bool:
