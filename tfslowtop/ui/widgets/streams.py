@@ -67,12 +67,14 @@ class StreamTable(Vertical):
         yield self._head
         yield self.list
 
-    def choose(self, *, opened: bool = False) -> None:
+    def choose(self) -> None:
         index = self.list.highlighted
         if index is not None:
-            id = self.list.get_option_at_index(index).id
-            if id is not None:
-                self.post_message(self.Chosen(int(id), opened))
+            self._choose(self.list.get_option_at_index(index))
+
+    def _choose(self, option: Option, *, opened: bool = False) -> None:
+        if option.id is not None:
+            self.post_message(self.Chosen(int(option.id), opened))
 
     def toggle_internal(self) -> None:
         self._internal = not self._internal
@@ -80,7 +82,7 @@ class StreamTable(Vertical):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.choose(opened=True)
+        self._choose(event.option, opened=True)  # which the cursor may have left meanwhile
 
     def show(self, streams: tuple[StreamView, ...]) -> None:
         self._all = streams
