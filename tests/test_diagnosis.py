@@ -321,6 +321,15 @@ def test_few_eager_ops_that_go_round_many_times():
     assert diagnose(facts(ops, steps=3600, gauges=rate, step_why="the loop that does the work")) == ()
 
 
+def test_the_ops_that_move_weights_are_told_as_that_if_they_move_much():
+    rate = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
+    ops = count("eager-op-sample", 300, symbol="ReadVariableOp", line=31)
+    there = count("where", 60, symbol="keras|get_weights|keras.src.layers.layer|67", seconds=7.0, line=31)
+    much, little = (count("host-sync", 400, size=100 * size, line=31) for size in (6 << 20, 6 << 10))
+    assert [f.cause for f in diagnose(facts(ops, there, much, gauges=rate))] == ["host-sync"]
+    assert [f.cause for f in diagnose(facts(ops, there, little, gauges=rate))] == ["eager-step"]
+
+
 def test_new_objects_whose_traces_take_half_of_the_time_are_told_one_trace_earlier():
     assert first(traced("retrace-object", 4, 5.0)).cause == "retrace-object"
     assert diagnose(facts(traced("retrace-object", 4, 4.0))) == (), "a model for each of five folds"

@@ -92,12 +92,3 @@ def loggers(facts: Facts) -> dict[Place, float]:
         for place, seconds in every.items()
         if place[1] and writes.get(place, 0.0) >= LOGS * seconds and runs.get(place, 0.0) < LOGS * seconds
     }
-
-
-def moved(facts: Facts) -> list[Count]:
-    """Looks at lines of the program's that call get_weights or set_weights: all weights of a model, as arrays."""
-    return [
-        c
-        for c in facts.counted("where")
-        if c.late > 0.2 and not library(c.file) and busy(c).callee in ("get_weights", "set_weights")
-    ]

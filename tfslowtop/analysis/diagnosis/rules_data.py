@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .busy import busy, moved
+from .busy import busy
 from .facts import Call, Count, Facts, keras_lines, library, short
 from .finding import Finding
 from .make import finding, ms, size
@@ -147,9 +147,8 @@ def _waiting(
 def host(facts: Facts) -> list[Finding]:
     """Copies that are large, or so many that they are the step."""
     steps = max(1, facts.steps)
-    weights = moved(facts)
-    found = _weights(facts, weights)
-    told = {(c.file, c.line) for c in weights} if found else set()
+    found = _weights(facts)
+    told = {(c.file, c.line) for c in moved(facts)[0]} if found else set()
     for c in facts.counted("host-copy"):
         if (c.file, c.line) in told:
             continue
@@ -228,28 +227,40 @@ def _asking(facts: Facts, pulled: Count) -> float:
     return sum(c.seconds for c in there if busy(c).callee in ASKS)
 
 
-def _weights(facts: Facts, there: list[Count]) -> list[Finding]:
-    """All weights of a model as arrays, at each step."""
-    steps = max(1, facts.steps)
-    seconds = sum(c.seconds for c in there)
+def moved(facts: Facts) -> tuple[list[Count], float]:
+    """Looks at lines of the program's that have all weights of a model as arrays, and how many bytes per step they
+    move; none where that is little."""
+    there = [
+        c
+        for c in facts.counted("where")
+        if c.late > 0.2 and not library(c.file) and busy(c).callee in ("get_weights", "set_weights")
+    ]
     lines = {(c.file, c.line) for c in there}
-    moved = sum(c.size for c in facts.counted("host-sync", "host-copy") if (c.file, c.line) in lines)
-    if moved / steps < LARGE:
+    copies = (c for c in facts.counted("host-sync", "host-copy") if (c.file, c.line) in lines)
+    per_step = sum(c.size for c in copies) / max(1, facts.steps)
+    return (there, per_step) if per_step >= LARGE else ([], 0.0)
+
+
+def _weights(facts: Facts) -> list[Finding]:
+    """All weights of a model as arrays, at each step."""
+    there, per_step = moved(facts)
+    if not there:
         return []
+    steps, seconds = max(1, facts.steps), sum(c.seconds for c in there)
     worst = max(there, key=lambda c: (busy(c).callee == "get_weights", c.seconds))  # they are pulled first
     name = busy(worst).callee
     made = finding(
         facts,
         "host-copy" if name == "set_weights" else "host-sync",
         (worst.file, worst.line),
-        f"Weights go through arrays on the host, {size(moved / steps)} per step: {ms(seconds / steps)} in "
+        f"Weights go through arrays on the host, {size(per_step)} per step: {ms(seconds / steps)} in "
         f"{' and '.join(sorted({busy(c).callee for c in there}))}.",
         seconds,
         symbol=name,
         remedy="Let TensorFlow move them: target.assign(tau * online + (1 - tau) * target) for each pair of variables, "
         "in a tf.function.",
         least=COPYING,
-        bytes_per_step=moved / steps,
+        bytes_per_step=per_step,
     )
     return [made] if made else []
 

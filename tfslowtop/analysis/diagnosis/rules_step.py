@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from .busy import moved
 from .facts import Call, Count, Facts
 from .finding import Finding
 from .make import finding, ms
+from .rules_data import moved
 from .texts import SWITCHED
 
 #: Eager ops per step from which on their dispatch is worth a graph; a small regression by hand has 20 to 30.
@@ -87,7 +87,7 @@ def eager_step(facts: Facts) -> list[Finding]:
     if step is None:
         return _eager_without_step(facts)
     # Weights that go through arrays are read and written one by one: that is told as what it is.
-    weights = sum(c.seconds for c in moved(facts))
+    weights = sum(c.seconds for c in moved(facts)[0])
     if seconds < 0.5 * step.seconds or facts.steps < 10 or weights >= 0.5 * seconds:
         return []
     each = seconds / step.calls / max(ops, 1e-9)
