@@ -425,9 +425,10 @@ def test_an_array_that_begins_at_the_right_place_is_not_copied():
     assert copied(None) == 0
 
 
-def test_a_run_that_cannot_be_traced_is_run_all_the_same(tmp_path):
+@pytest.mark.parametrize("missing", ["RunOptions", "RunMetadata"])
+def test_a_run_that_cannot_be_traced_is_run_all_the_same(tmp_path, missing):
     path = tmp_path / "without.py"
-    spoil = "    import tensorflow.core.protobuf.config_pb2 as config\n    del config.RunMetadata\n"
+    spoil = f"    import tensorflow.core.protobuf.config_pb2 as config\n    del config.{missing}\n"
     path.write_text(TELLING.replace("    for i in range(40):", spoil + "    for i in range(25):"))
     done = run(str(path), "watched")
     *said, traces = done.stdout.splitlines()
