@@ -148,8 +148,7 @@ class Look:
         size, tensor = weigh(newest, but=set(_bases(before))) if length else (0, False)
         if _has_tape(newest):
             size, tensor = 0, True  # what it has recorded cannot be looked at
-        shown = f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
-        self.found.append(Kept(name, id(value), shown, length, size, tensor, None))
+        self.found.append(Kept(name, id(value), _shown(value, kind), length, size, tensor, None))
         if length > _LONG:
             if length <= _MANY and not issubclass(kind, set):
                 self._together(value, kind, name)
@@ -165,15 +164,13 @@ class Look:
     def _together(self, value: Any, kind: type, name: str) -> None:
         """The containers that are its entries, or that those have as attributes, as if they were one."""
         found: dict[str, list[Any]] = {}
-        own: dict[type, bool] = {}
         base: Any = list if issubclass(kind, list) else deque
-        for entry in list(dict.values(value) if issubclass(kind, dict) else base.__iter__(value)):
-            inner = type(entry)
-            if issubclass(inner, _CONTAINERS):
+        entries = list(dict.values(value) if issubclass(kind, dict) else base.__iter__(value))
+        own = {inner for inner in {type(entry) for entry in entries} - {*_PLAIN} if self._own(inner)}
+        for entry in entries:
+            if issubclass(type(entry), _CONTAINERS):
                 found.setdefault("", []).append(entry)
-            elif inner not in _PLAIN and (
-                own[inner] if inner in own else own.setdefault(inner, self._own(inner))
-            ):
+            elif type(entry) in own:
                 for key, part in list(attributes(entry).items()):
                     if type(key) is str and issubclass(type(part), _CONTAINERS):
                         found.setdefault(f".{key}", []).append(part)
@@ -181,10 +178,10 @@ class Look:
             measured = [(*measure(part, type(part))[:2], part) for part in parts]
             longest, newest, part = max(measured, key=lambda m: m[0])
             size, tensor = weigh(newest) if longest else (0, False)
-            inner = type(part)
-            bound = inner is deque and part.maxlen is not None
-            shown = f"deque({part.maxlen})" if bound else f"{_called(inner)} for each of {len(parts)}"
+            shown = _shown(part, type(part))
+            shown += "" if shown.startswith("deque(") else f" for each of {len(parts)}"
             length = sum(m[0] for m in measured)
+            # The container's own id is for itself.
             self.found.append(
                 Kept(f"{name}[...]{suffix}", -id(value), shown, length, size, tensor, None, len(parts))
             )
@@ -287,6 +284,11 @@ def _slots(kind: type) -> dict[str, MemberDescriptorType]:
         for name, part in inside.items()
         if type(part) is MemberDescriptorType
     }
+
+
+def _shown(value: Any, kind: type) -> str:
+    """What kind of container it is; of a deque with its bound, if it has one."""
+    return f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
 
 
 def _called(kind: type) -> str:

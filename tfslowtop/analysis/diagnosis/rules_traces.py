@@ -38,9 +38,9 @@ def retraced(facts: Facts) -> list[Finding]:
     for f in facts.traced:
         often = f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls
         instances = often or _mostly(facts, f)
-        goes_on = f.avoidable >= LEAST_TRACES and f.late >= LATE * f.avoidable
+        goes_on = f.avoidable >= _least(facts, f) and f.late >= LATE * f.avoidable
         much = f.avoidable >= MANY_TRACES and facts.share(f.avoidable_seconds) >= MUCH
-        habit = (goes_on or much or _dear(facts, f)) and bool(f.blames)
+        habit = (goes_on or much) and bool(f.blames)
         if not instances and not habit:
             continue
         if instances or _worst(f).cause == "function-recreated":
@@ -54,11 +54,11 @@ def retraced(facts: Facts) -> list[Finding]:
     return [f for f in found if f is not None]
 
 
-def _dear(facts: Facts, f: Traced) -> bool:
-    """Whether each round has a new object, and its trace takes as long as the rest of the round."""
+def _least(facts: Facts, f: Traced) -> int:
+    """Traces that make a habit. Where each round has a new object, and its trace takes as long as the rest of the
+    round, one less."""
     new = bool(f.blames) and _worst(f).cause in ("retrace-object", "function-recreated")
-    late = f.avoidable >= LEAST_TRACES - 1 and f.late >= LATE * f.avoidable
-    return new and late and facts.share(f.avoidable_seconds) >= DEAR
+    return LEAST_TRACES - (new and facts.share(f.avoidable_seconds) >= DEAR)
 
 
 def _mostly(facts: Facts, f: Traced) -> bool:
