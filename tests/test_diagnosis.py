@@ -401,7 +401,9 @@ def test_weights_that_go_through_the_host():
     pulls = count("host-sync", 800, line=31, size=800_000_000, seconds=0.1)
     found = first(there, back, pulls)
     assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 31, 7.0)
-    assert "8 MB per step" in found.sentence
+    assert "8 MB per step" in found.sentence and found.expect.startswith("A step takes at best")
+    busy = first(there, back, pulls, call("function", 100, 6.0, line=5))
+    assert busy.cost_seconds == pytest.approx(facts().step.seconds - 6.0), "no more than functions leave"
     assert diagnose(facts(there, back, count("host-sync", 800, line=31, size=1000))) == (), "now and then"
 
 

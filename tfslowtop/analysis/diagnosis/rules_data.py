@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from .busy import busy
 from .facts import Call, Count, Facts, keras_lines, library, short
 from .finding import Finding
 from .make import finding, ms, size
-from .texts import FED_WHOLE
+from .texts import FED_WHOLE, WEIGHTS
 
 #: The share of the steps' time that is spent waiting for data. Copying a ready batch takes some percent.
 WAITING = 0.3
@@ -246,7 +248,10 @@ def _weights(facts: Facts) -> list[Finding]:
     there, per_step = moved(facts)
     if not there:
         return []
-    steps, seconds = max(1, facts.steps), sum(c.seconds for c in there)
+    # Looks at lines are no clock: what functions have taken was not taken there.
+    steps, step = max(1, facts.steps), facts.step
+    rest = step.seconds - sum(c.seconds for c in facts.of("function", "session-run")) if step else math.inf
+    seconds = max(0.0, min(sum(c.seconds for c in there), rest))
     worst = max(there, key=lambda c: (busy(c).callee == "get_weights", c.seconds))  # they are pulled first
     name = busy(worst).callee
     made = finding(
@@ -256,9 +261,9 @@ def _weights(facts: Facts) -> list[Finding]:
         f"Weights go through arrays on the host, {size(per_step)} per step: {ms(seconds / steps)} in "
         f"{' and '.join(sorted({busy(c).callee for c in there}))}.",
         seconds,
+        at_most=True,  # assigning them takes something, too
         symbol=name,
-        remedy="Let TensorFlow move them: target.assign(tau * online + (1 - tau) * target) for each pair of variables, "
-        "in a tf.function.",
+        text=WEIGHTS,
         least=COPYING,
         bytes_per_step=per_step,
     )

@@ -287,6 +287,16 @@ FED_WHOLE = Text(
     "begin at a multiple of 64 bytes is used in place.",
     "host_copies",
 )
+#: All weights of a model as arrays, at each step.
+WEIGHTS = Text(
+    "Let TensorFlow move them: assign each variable from its twin, in a tf.function.",
+    "for old, new in zip(target.get_weights(), online.get_weights()):\n    moved.append(tau * new + (1 - tau) * old)\n"
+    "target.set_weights(moved)",
+    "@tf.function\ndef follow():\n    for old, new in zip(target.variables, online.variables):\n"
+    "        old.assign(tau * new + (1 - tau) * old)",
+    "get_weights reads each variable by an op of its own and copies it into an array, and set_weights copies each one back.",
+    "host_copies",
+)
 #: Eager ops in functions that would be graphs.
 SWITCHED = Text(
     "Take tf.config.run_functions_eagerly(True) out of the program: it is on, so every tf.function runs op by op.",
