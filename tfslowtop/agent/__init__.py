@@ -1,1 +1,5 @@
-"""What lives inside the watched process: the standard library alone, relative imports only."""
+"""The part that lives inside the watched process.
+
+It uses the standard library alone and relative imports only, because a user's interpreter loads it by its
+path. What the watcher does with it is in `state` and `diagnosis`.
+"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import CodeType, FrameType
 from typing import Any
 
-from .events import Tally
-from .places import Places
+from .code.ownership import Places
+from .protocol.events import Tally
 
 #: Lines beyond this many share one entry.
 _MOST = 5_000
@@ -60,6 +60,9 @@ class Tallies:
         self, what: str, symbol: str, file: str, line: int, count: int, wall: int = 0, size: int = 0
     ) -> None:
         """Sets a count whose line is known as such."""
+        known = (what, symbol, file, line) in self._totals
+        if not known and len(self._totals) + len(self._placed) >= 2 * _MOST:
+            return
         self._placed[what, symbol, file, line] = [count, wall, size]
 
     def changed(self, now: int) -> list[Tally]:
@@ -85,7 +88,8 @@ class Tallies:
                 self._totals[line] = placed
                 grown[line] = None
         totals = [(line, self._totals[line]) for line in grown]
-        return [Tally(*line, total[0], total[1], total[2], now) for line, total in totals]
+        library = self._places.is_library
+        return [Tally(*line, total[0], total[1], total[2], now, library(line[2])) for line, total in totals]
 
 
 def line_of(code: Any, offset: int) -> tuple[str, int]:

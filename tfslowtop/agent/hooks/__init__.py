@@ -1,3 +1,4 @@
-"""One file per thing watched. A hook that does not find its place switches itself off with a note."""
+"""One module per thing that is watched, each with the places in TensorFlow or Keras that it wraps.
 
-from __future__ import annotations
+`base` is what a hook is, `context` what all of them share.
+"""

@@ -13,9 +13,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from ..events import Gauge
-from ..kit import Kit
-from .hook import Hook, context
+from ..protocol.events import Gauge
+from .base import Hook, context
+from .context import Kit
 
 _EVERY = 1_000_000_000
 #: Refusals in a row after which a device is left alone: an allocator that keeps no count never will.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..patch import Wrap
-from .hook import Hook, find
+from .base import Hook, find
+from .patch import Wrap
 
 _TF = "tensorflow.python."
 #: Module: the classes to watch and what each is called.
@@ -45,7 +45,7 @@ class CreatedHook(Hook):
         kit = self.kit
 
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
-            if kit.quiet[0] and what in _PART_OF_A_TRACE:
+            if what in _PART_OF_A_TRACE and kit.tracing.here() is not None:
                 return
             file = frame.f_code.co_filename if frame is not None else ""
             if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:

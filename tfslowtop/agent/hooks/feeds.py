@@ -9,9 +9,9 @@ from threading import get_ident
 from types import ModuleType
 from typing import Any
 
-from ..kit import Kit
-from ..patch import unseen
-from .hook import Hook, find
+from .base import Hook, find
+from .context import Kit
+from .patch import unseen
 
 #: Nanoseconds; an array of the right type is ready at once.
 _WORTH_A_WORD = 200_000
@@ -39,7 +39,7 @@ class FeedHook(Hook):
 
         def _run(session: Any, handle: Any, fetches: Any, feed_dict: Any, *args: Any, **kwds: Any) -> Any:
             try:
-                if not feed_dict or kit.quiet[0]:
+                if not feed_dict or kit.tracing.here() is not None:
                     return original(session, handle, fetches, feed_dict, *args, **kwds)
                 start = clock()
                 result = original(session, handle, fetches, feed_dict, *args, **kwds)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..patch import unseen
-from .hook import Hook, find
+from .base import Hook, find
+from .patch import unseen
 
 
 class GraphHook(Hook):
@@ -20,7 +20,7 @@ class GraphHook(Hook):
 
     def _creating(self, original: Callable[..., Any]) -> Callable[..., Any]:
         kit, getframe = self.kit, sys._getframe
-        quiet = kit.quiet
+        tracing, here = kit.tracing.any, kit.tracing.here
 
         def _create_op_internal(graph: Any, *args: Any, **kwds: Any) -> Any:
             try:
@@ -28,7 +28,7 @@ class GraphHook(Hook):
             except BaseException as error:
                 unseen(error)
                 raise
-            if not quiet[0]:
+            if not tracing or here() is None:
                 try:
                     if graph in kit.graphs:
                         kit.tallies.add("graph-op", getframe().f_back)

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from ..kit import Kit
-from ..loops import CALL, KERAS, TRAINS, Loop, Turn
-from ..patch import NoPlace, Wrap, unseen
-from ..track import Visit
-from .hook import Hook, find
-from .updates import eager
+from ..steps.loops import CALL, KERAS, TRAINS, Loop, Turn
+from ..steps.tracker import Visit
+from .base import Hook, find
+from .context import Kit
+from .patch import NoPlace, Wrap, unseen
+from .tracing_state import eager
 
 _TRAINER = "keras.src.backend.tensorflow.trainer"
 _MODEL = "keras.src.models.model"
@@ -57,7 +57,6 @@ class KerasHook(Hook):
         self._fits: list[Fit] = []
         self._loops: dict[tuple[str, int], Loop] = {}
         self._dressed: set[tuple[type, str]] = set()
-        self._callbacks = 0
         self._next_rows: dict[Loop, tuple[int, int, bytes]] = {}
         """The row after the one that the last call had: the array's id, its number, how it begins."""
         self._pulls: dict[Loop, int] = {}
@@ -81,10 +80,6 @@ class KerasHook(Hook):
             self.patch(owner, method, self.kit.timed(self._of(kind, method), bits))
         if name == _OLD_MODEL:
             self.patch(owner, "__call__", self.kit.timed(self._of("model-call", "model"), CALL, when=eager))
-
-    def tick(self, now: int) -> None:
-        if self._callbacks:
-            self.kit.gauge("callbacks seconds", now, self._callbacks / 1e9)
 
     def _of(self, kind: str, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Loop]:
         def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
@@ -234,7 +229,6 @@ class KerasHook(Hook):
 
     def _timing(self, symbol: str, code: CodeType | None) -> Wrap:
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
-            self._callbacks += wall
             self.kit.tallies.at("callback", symbol, code, 0, wall, 0)
 
         return self.kit.noted("callback", tell)

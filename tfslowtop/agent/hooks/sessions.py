@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..kit import Kit
-from ..loops import RUN, TRAINS, Loop
-from ..patch import unseen
-from .hook import Hook, find
+from ..safety.weak_table import WeakTable
+from ..steps.loops import RUN, TRAINS, Loop
+from .base import Hook, find
+from .context import Kit
+from .patch import unseen
 
 #: Runs of one line whose fetches are looked at, to see whether they train, or only tell.
 _LOOK_AT = 5
@@ -23,9 +23,9 @@ class SessionHook(Hook):
 
     def __init__(self, kit: Kit) -> None:
         super().__init__(kit)
-        self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._sessions: WeakTable[None] = WeakTable()
         self._looked: dict[int, int] = {}
-        self._opened = 0
+        self._any_opened = False
 
     def place(self, module: ModuleType) -> None:
         base = find(module, "BaseSession")
@@ -33,11 +33,10 @@ class SessionHook(Hook):
         self.patch(base, "run", self.kit.timed(self._of, RUN, ends=("OutOfRangeError",)))
 
     def tick(self, now: int) -> None:
-        if not self._opened:
+        if not self._any_opened:
             return
-        sessions = [s for s in list(self._sessions) if not getattr(s, "_closed", False)]
+        sessions = [s for s in self._sessions if not getattr(s, "_closed", False)]
         self.kit.gauge("open sessions", now, len(sessions))
-        self.kit.gauge("sessions opened", now, self._opened)
         graphs = list(self.kit.graphs)
         if graphs:
             self.kit.gauge("graph ops", now, max(int(g.version) for g in graphs))
@@ -55,7 +54,8 @@ class SessionHook(Hook):
                 self.kit.tallies.add("summaries", frame)
             elif any(told):
                 self.kit.trace_runs = True
-        self.kit.graphs.add(args[0].graph)
+        if args[0].graph not in self.kit.graphs:
+            self.kit.graphs[args[0].graph] = None
         return loop
 
     def _opening(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,8 +68,8 @@ class SessionHook(Hook):
                 unseen(error)
                 raise
             try:
-                sessions.add(session)
-                self._opened += 1
+                sessions[session] = None
+                self._any_opened = True
                 kit.tallies.add("session", getframe().f_back)
             except Exception as error:
                 kit.oops(error)

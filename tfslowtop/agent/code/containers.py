@@ -1,0 +1,391 @@
+"""What can be reached by the program's own names: its containers, how long they are, and what they hold.
+
+Only the built-in types' own methods are used, so no code of the program's runs, and nothing is changed. It is
+for the thread that owns the frames: all that is looked at stands still, and every reference is dropped before
+that thread goes on.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import time
+from collections import deque
+from collections.abc import Container, Iterable, Iterator
+from types import (
+    CellType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any, NamedTuple
+
+from ..safety.signal_handlers import let_through
+from .ownership import Places
+
+#: Nanoseconds of this thread's own time after which a look ends, wherever it is.
+_BUDGET = 5_000_000
+_DEEP = 5
+#: A longer container is measured and its newest entry looked at; a shorter one is looked through.
+_LONG = 32
+#: Up to this length, what its entries contain is counted together: a list for each user, say.
+_MANY = 1024
+#: Parts of an entry by which its size is judged.
+_LOOKED_AT = 16
+_CONTAINERS = (list, dict, set, deque)
+_OPTIMIZED = 0x1
+#: Before Python 3.13 a function's variables are read into a dict that `locals()` shares: a function that uses
+#: one of these is left alone.
+_SHARED = frozenset({"locals", "vars", "dir", "eval", "exec", "f_locals"})
+#: Attributes that Python and TensorFlow give to objects of the user's classes.
+_NOT_THEIRS = ("__", "_self_", "_tf_", "_tracker")
+_TENSORS = ("EagerTensor", "ResourceVariable")
+_PLAIN = (str, bytes, bytearray, int, float, complex)
+_CACHE = type(functools.lru_cache(lambda: None))
+_missing = object()
+
+
+class Kept(NamedTuple):
+    name: str
+    id: int
+    kind: str
+    length: int
+    bytes: int
+    """Of one entry, the newest, about."""
+    tensor: bool
+    """Whether there is a tensor in that entry."""
+    place: tuple[str, int] | None
+    """Where it is filled, if that is known from the thing itself."""
+    of: int = 1
+    """How many containers these are, counted together."""
+
+
+class Look:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._end = time.thread_time_ns() + _BUDGET
+        self._met: set[int] = set()
+        self.found: list[Kept] = []
+        self.arrays: dict[str, tuple[int, int]] = {}
+        """Rows and bytes of NumPy's arrays, by name."""
+        self.whole = True
+        """Whether it came to its end."""
+
+    def around(
+        self, frame: FrameType | None, modules: Iterable[str] = (), lent: dict[str, Any] | None = None
+    ) -> None:
+        """All names of the user's frames from here outwards, then of these modules, and what is lent."""
+        while frame is not None:
+            if not self._places.is_library(frame.f_code.co_filename):
+                if frame.f_code.co_flags & _OPTIMIZED:
+                    self._names(variables(frame))
+                self._module(frame.f_globals)
+            frame = frame.f_back
+        for name in modules:
+            module = sys.modules.get(name)
+            if type(module) is ModuleType:
+                self._module(vars(module))
+        self._names(lent or {})
+
+    def _module(self, names: dict[str, Any]) -> None:
+        if id(names) not in self._met:
+            self._met.add(id(names))
+            self._names(names)
+
+    def _names(self, names: dict[str, Any]) -> None:
+        for name, value in names.copy().items():
+            if type(name) is str and not name.startswith("__"):
+                try:
+                    self._visit(value, name, 0)
+                except Exception as error:
+                    let_through(error)
+                    # Else another thread has changed it meanwhile: it is looked at another time.
+
+    def _visit(self, value: Any, name: str, depth: int) -> None:
+        kind = type(value)
+        if kind in _PLAIN or value is None or kind is ModuleType:
+            return
+        if depth > _DEEP or id(value) in self._met:
+            return
+        if time.thread_time_ns() > self._end:
+            self.whole = False
+            return
+        self._met.add(id(value))
+        if _called(kind) in ("ListWrapper", "_DictWrapper"):  # TensorFlow's, around a list of a tf.Module's
+            value = _wrapped(value)
+            kind = type(value)
+        if issubclass(kind, _CONTAINERS):
+            self._container(value, kind, name, depth)
+        elif kind is FunctionType:
+            self._function(value, depth)
+        elif kind is _CACHE:
+            self._cache(value, name)
+        elif _is_array(kind):
+            self.arrays[name] = (value.shape[0] if value.shape else 0, value.nbytes)
+        elif issubclass(kind, tuple):
+            fields = _fields(kind)
+            for number in range(min(tuple.__len__(value), _LONG)):
+                part = f"{name}.{fields[number]}" if number < len(fields) else f"{name}[{number}]"
+                self._visit(tuple.__getitem__(value, number), part, depth + 1)
+        elif kind is functools.partial:
+            for part in _held(value, kind):
+                self._visit(part, name, depth + 1)
+        elif kind is MethodType:
+            self._visit(value.__self__, name, depth)
+        elif kind is GeneratorType:
+            self._generator(value)
+        elif kind is SimpleNamespace or self._own(value if issubclass(kind, type) else kind):
+            inside = type.__getattribute__(value, "__dict__") if issubclass(kind, type) else attributes(value)
+            for key, part in list(inside.items()):
+                if type(key) is str and not key.startswith(_NOT_THEIRS):
+                    self._visit(part, f"{name}.{key}", depth + 1)
+
+    def _container(self, value: Any, kind: type, name: str, depth: int) -> None:
+        length, newest, before = measure(value, kind)
+        size, tensor = weigh(newest, but=set(_bases(before))) if length else (0, False)
+        if _has_tape(newest):
+            size, tensor = 0, True  # what it has recorded cannot be looked at
+        self.found.append(Kept(name, id(value), _shown(value, kind), length, size, tensor, None))
+        if length > _LONG:
+            if length <= _MANY and not issubclass(kind, set):
+                self._together(value, kind, name)
+            return
+        if issubclass(kind, dict):
+            for key, part in list(dict.items(value)):
+                self._visit(part, f"{name}[{key!r}]" if type(key) in (str, int) else name, depth + 1)
+        elif not issubclass(kind, set):
+            base: Any = list if issubclass(kind, list) else deque
+            for number in range(base.__len__(value)):
+                self._visit(base.__getitem__(value, number), f"{name}[{number}]", depth + 1)
+
+    def _together(self, value: Any, kind: type, name: str) -> None:
+        """The containers that are its entries, or that those have as attributes, as if they were one."""
+        found: dict[str, list[Any]] = {}
+        base: Any = list if issubclass(kind, list) else deque
+        entries = list(dict.values(value) if issubclass(kind, dict) else base.__iter__(value))
+        own = {inner for inner in {type(entry) for entry in entries} - {*_PLAIN} if self._own(inner)}
+        for entry in entries:
+            if issubclass(type(entry), _CONTAINERS):
+                found.setdefault("", []).append(entry)
+            elif type(entry) in own:
+                for key, part in list(attributes(entry).items()):
+                    if type(key) is str and issubclass(type(part), _CONTAINERS):
+                        found.setdefault(f".{key}", []).append(part)
+        for suffix, parts in found.items():
+            measured = [(*measure(part, type(part))[:2], part) for part in parts]
+            longest, newest, part = max(measured, key=lambda m: m[0])
+            size, tensor = weigh(newest) if longest else (0, False)
+            shown = _shown(part, type(part))
+            shown += "" if shown.startswith("deque(") else f" for each of {len(parts)}"
+            length = sum(m[0] for m in measured)
+            # The container's own id is for itself.
+            self.found.append(
+                Kept(f"{name}[...]{suffix}", -id(value), shown, length, size, tensor, None, len(parts))
+            )
+
+    def _cache(self, value: Any, name: str) -> None:
+        inner = value.__wrapped__
+        inner = inner.__func__ if type(inner) is MethodType else inner
+        if type(inner) is FunctionType and not self._places.is_library(inner.__code__.co_filename):
+            place = (inner.__code__.co_filename, inner.__code__.co_firstlineno)
+            length = value.cache_info().currsize
+            self.found.append(Kept(name, id(value), "lru_cache", length, 0, False, place))
+
+    def _generator(self, value: Any) -> None:
+        """What one that waits to go on has in its variables."""
+        frame = value.gi_frame
+        if (
+            frame is not None
+            and not value.gi_running
+            and not self._places.is_library(frame.f_code.co_filename)
+        ):
+            self._names(variables(frame))
+
+    def _function(self, value: FunctionType, depth: int) -> None:
+        """What a closure or a default argument keeps."""
+        code = value.__code__
+        if self._places.is_library(code.co_filename):
+            return
+        for cell_name, cell in zip(code.co_freevars, value.__closure__ or (), strict=False):
+            self._visit(_contents(cell), cell_name, depth + 1)
+        defaults = value.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+        for argument, default in zip(names, defaults, strict=False):
+            self._visit(default, argument, depth + 1)
+
+    def _own(self, kind: type) -> bool:
+        """Whether a class is the program's."""
+        module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
+        file = vars(module).get("__file__") if type(module) is ModuleType else None
+        return type(file) is str and not self._places.is_library(file)
+
+
+def own_modules(places: Places) -> dict[str, str]:
+    """The user's modules that are imported by now, and their files. Takes milliseconds; for any thread."""
+    found = {}
+    for name, module in sys.modules.copy().items():
+        file = vars(module).get("__file__") if type(module) is ModuleType else None
+        if type(file) is str and not places.is_library(file):
+            found[name] = file
+    return found
+
+
+def variables(frame: FrameType) -> dict[str, Any]:
+    """The variables of a function's frame, of this thread; the frame is left as it was."""
+    code = frame.f_code
+    if sys.version_info >= (3, 13):
+        return dict(frame.f_locals)
+    if sys.gettrace() is not None or not _SHARED.isdisjoint(code.co_names):
+        return {}
+    shared = frame.f_locals
+    result = dict(shared)
+    # The frame keeps this dict until it ends, and with it all that is in it now. Nobody else has it.
+    if sys.getrefcount(shared) <= 3:
+        shared.clear()
+    return result
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """An object's own, without asking its class."""
+    try:
+        inside = object.__getattribute__(value, "__dict__")
+    except Exception as error:
+        let_through(error)
+        inside = None
+    slots = _slots(type(value))
+    if not slots:
+        return inside if type(inside) is dict else {}
+    found = dict(inside) if type(inside) is dict else {}
+    for name, slot in slots.items():
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:
+            pass  # not given yet
+    return found
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    """The names of a named tuple's."""
+    for base in type.__getattribute__(kind, "__mro__"):
+        names = type.__getattribute__(base, "__dict__").get("_fields")
+        if type(names) is tuple:
+            return names
+    return ()
+
+
+def _slots(kind: type) -> dict[str, MemberDescriptorType]:
+    """What its classes have in place of a dict; of classes in Python, not of those in C."""
+    return {
+        name: part
+        for base in type.__getattribute__(kind, "__mro__")
+        if "__slots__" in (inside := type.__getattribute__(base, "__dict__"))
+        for name, part in inside.items()
+        if type(part) is MemberDescriptorType
+    }
+
+
+def _shown(value: Any, kind: type) -> str:
+    """What kind of container it is; of a deque with its bound, if it has one."""
+    return f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
+
+
+def _called(kind: type) -> str:
+    return str(type.__getattribute__(kind, "__name__"))
+
+
+def _is_array(kind: type) -> bool:
+    return _called(kind) == "ndarray" and type.__getattribute__(kind, "__module__") == "numpy"
+
+
+def _wrapped(value: Any) -> Any:
+    inside = attributes(value).get("_storage", _missing)
+    return getattr(value, "__wrapped__", None) if inside is _missing else inside
+
+
+def measure(value: Any, kind: type) -> tuple[int, Any, Any]:
+    """Length of a container, its newest entry and the one before, by the built-in type's own methods."""
+    if issubclass(kind, dict):
+        newest, before = [*itertools.islice(reversed(dict.values(value)), 2), None, None][:2]
+        return dict.__len__(value), newest, before
+    if issubclass(kind, set):
+        return set.__len__(value), next(set.__iter__(value), None), None
+    base: Any = list if issubclass(kind, list) else deque
+    length = base.__len__(value)
+    newest, before = [*(base.__getitem__(value, -1 - i) for i in range(min(length, 2))), None, None][:2]
+    return length, newest, before
+
+
+def _has_tape(value: Any, depth: int = 0) -> bool:
+    """Whether there is a tf.GradientTape in it, which keeps all that it has recorded."""
+    kind = type(value)
+    if kind in (list, tuple, dict) and depth < 2:
+        parts = value.values() if kind is dict else value
+        return any(_has_tape(part, depth + 1) for part in itertools.islice(parts, _LOOKED_AT))
+    return _called(kind) == "GradientTape"
+
+
+def _bases(value: Any, depth: int = 0) -> Iterator[int]:
+    """The arrays of which it has parts, by id."""
+    kind = type(value)
+    if _is_array(kind) and _is_array(type(value.base)):
+        yield id(value.base)
+    elif kind in (list, tuple) and depth < 3:
+        for part in value[:_LOOKED_AT]:
+            yield from _bases(part, depth + 1)
+
+
+def weigh(value: Any, depth: int = 0, but: Container[int] = ()) -> tuple[int, bool]:
+    """About how many bytes it holds, and whether a tensor is in it. A part of an array keeps all of that;
+    those are left out that others keep as well."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return sys.getsizeof(value), False
+    if _called(kind) in _TENSORS:
+        return _elements(value), True
+    if _is_array(kind):
+        whole = _is_array(type(value.base)) and id(value.base) not in but
+        return int(value.base.nbytes if whole else value.nbytes) + 112, False
+    parts: list[Any] = []
+    length = 0
+    if depth <= 3 and kind in (list, tuple, deque):
+        length = len(value)
+        parts = [value[i] for i in range(min(length, _LOOKED_AT))]
+    elif depth <= 3 and kind is dict:
+        length = len(value)
+        parts = list(itertools.islice(value.values(), _LOOKED_AT))
+    elif depth <= 3:
+        parts = list(_held(value, kind))[:_LOOKED_AT]
+        length = len(parts)
+    weights = [weigh(part, depth + 1, but) for part in parts]
+    mean = sum(w for w, _ in weights) / len(weights) if weights else 0.0
+    return 64 + int((mean + 8) * length), any(tensor for _, tensor in weights)
+
+
+def _contents(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _missing  # an empty one
+
+
+def _held(value: Any, kind: type) -> Iterable[Any]:
+    """What an object keeps alive; of a function what it took from where it was made, and its defaults."""
+    if kind is FunctionType:
+        taken = [part for cell in value.__closure__ or () if (part := _contents(cell)) is not _missing]
+        return [*taken, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+    if kind is functools.partial:
+        return [value.func, *value.args, *value.keywords.values()]
+    return attributes(value).values()
+
+
+def _elements(tensor: Any) -> int:
+    try:
+        return int(tensor.dtype.size * (tensor.shape.num_elements() or 0))
+    except Exception as error:
+        let_through(error)
+        return 0

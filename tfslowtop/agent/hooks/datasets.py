@@ -1,0 +1,135 @@
+"""How long the program waits for the next element of a dataset.
+
+Where Python asks for it, that is the time of the call. In Keras' fit a graph asks, where no hook can see it;
+but tf.data itself measures the time between two elements, to tune its buffers, and tells it when asked. What
+is left of a batch's time is waiting.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+from ..safety.signal_handlers import let_through
+from ..safety.weak_table import WeakTable
+from ..steps.loops import DATA, Loop
+from .base import Hook, find
+from .context import Kit
+from .patch import unseen
+from .tracing_state import eager
+
+_DISTRIBUTED = "tensorflow.python.distribute.input_lib"
+_ASK = "tensorflow.python.data.experimental.ops.iterator_model_ops"
+#: Nanoseconds between two questions; one takes some tenths of a millisecond.
+_PAUSE = 1_000_000_000
+#: Batches since the last question that are worth another one.
+_ENOUGH = 5
+#: Iterators that are asked: fit has one, and one for its validation data.
+_MOST = 4
+
+
+class DataHook(Hook):
+    title = "waiting for tf.data"
+    modules = ("tensorflow.python.data.ops.iterator_ops", _DISTRIBUTED)
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._unasked: WeakTable[list[int]] = WeakTable()
+        """Iterators that Python never asked for an element, with how many elements each has given."""
+        self._next = 0
+        self._fit: tuple[Loop | None, int, int, int] = (None, 0, 0, 0)
+        """The last state of fit: its batches, their time, when."""
+        self._traces = 0
+        self._waits: dict[int, Loop] = {}
+
+    def place(self, module: ModuleType) -> None:
+        wrap = self.kit.timed(self._of, DATA, ends=("StopIteration", "OutOfRangeError"), when=eager)
+        if module.__name__ == _DISTRIBUTED:
+            self.patch(find(module, "DistributedIteratorBase"), "get_next", wrap)
+            return
+        iterator = find(module, "OwnedIterator")
+        self.patch(iterator, "__init__", self._making)
+        for name in ("__next__", "get_next"):
+            self.patch(iterator, name, wrap)
+
+    def tick(self, now: int) -> None:
+        tracker = self.kit.tracker
+        if now < self._next or not self._unasked or tracker.errand is not None:
+            return
+        fit = self._running_fit()
+        if fit is not None and (fit is not self._fit[0] or fit.count >= self._fit[1] + _ENOUGH):
+            self._next = now + _PAUSE
+            tracker.errand = self._ask
+
+    def _of(self, frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
+        if self._unasked:
+            self._unasked.pop(args[0])
+        return self.kit.site("data-wait", "next element", frame)
+
+    def _making(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        kit, unasked = self.kit, self._unasked
+
+        def __init__(iterator: Any, *args: Any, **kwds: Any) -> None:  # noqa: N807
+            try:
+                original(iterator, *args, **kwds)
+            except BaseException as error:
+                unseen(error)
+                raise
+            if kit.tracing.here() is not None or not eager():
+                return  # a stand-in for one, in a function that is being traced
+            unasked[iterator] = [0]
+
+        return __init__
+
+    def _running_fit(self) -> Loop | None:
+        fits = [loop for loop in self.kit.tracker.loops if loop.kind == "fit" and loop.count]
+        return max(fits, key=lambda loop: loop.last, default=None)
+
+    def _ask(self, frame: FrameType | None) -> None:
+        """On the main thread, between two batches."""
+        module, fit = sys.modules.get(_ASK), self._running_fit()
+        if module is None or fit is None or not eager():
+            return
+        self.kit.tracing.begin()  # what we call is none of the program's doing
+        try:
+            gaps = self._gaps(module)
+        finally:
+            self.kit.tracing.end()
+        now, before = time.perf_counter_ns(), self._fit
+        self._fit = (fit, fit.count, fit.buffer.total_wall(), now)
+        batches, traces = fit.count - before[1], self.kit.traces - self._traces
+        self._traces += traces
+        if fit is not before[0] or traces or batches < 1 or not gaps:
+            return  # the first batches of a model have a trace in them that is in no gap
+        known = gaps[-batches:]
+        waited = self._fit[2] - before[2] - batches * sum(known) * 1000 // len(known)
+        start, pace = before[3], (now - before[3]) // batches
+        wait = max(batches, waited) // batches
+        put = self._stream(fit).buffer.put
+        for number in range(batches):
+            put((start + number * pace, wait, 0))
+
+    def _gaps(self, module: ModuleType) -> list[int]:
+        """Microseconds between elements, of the iterator that gave most of them since it was asked."""
+        best: tuple[int, list[int]] = (0, [])
+        for iterator, known in self._unasked.items()[-_MOST:]:
+            try:
+                model = module.get_model_proto(iterator)
+            except Exception as error:
+                let_through(error)
+                continue  # not to be tuned, so not measured
+            given = int(model.nodes[model.output].num_elements)
+            more, known[0] = given - known[0], given
+            if more > best[0]:
+                best = (more, list(model.gap_times))
+        return best[1]
+
+    def _stream(self, fit: Loop) -> Loop:
+        """A second's average, so every batch of that second has the same."""
+        stream = self._waits.get(id(fit))
+        if stream is None:
+            stream = self._waits[id(fit)] = self.kit.stream("data-wait", "next batch", fit.file, fit.line)
+        return stream

@@ -1,0 +1,121 @@
+"""Results pulled to the host, and arrays pushed to the device: how often, how long, by which line."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..steps.loops import HOST
+from ..steps.tracker import LOOK
+from .base import Hook, find
+from .context import Kit
+from .patch import NoPlace, unseen
+
+_OPS = "tensorflow.python.framework.ops"
+_CONSTANTS = "tensorflow.python.framework.constant_op"
+_ARGUMENTS = ["value", "ctx", "dtype"]
+
+#: Above this many calls a second only every 16th is looked at, and counted for all of them.
+_OFTEN = 20_000
+_EVERY = 15
+#: Arrays below this many bytes are not worth a word: Python numbers become such arrays on their way.
+_SMALL = 1024
+
+
+class HostHook(Hook):
+    title = "copies between host and device"
+    modules = (_OPS, _CONSTANTS)
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._pulls, self._pushes = kit.pulls, [0, 0]
+        self._before = [0, 0, 0]
+
+    def place(self, module: ModuleType) -> None:
+        if module.__name__ == _OPS:
+            file = find(module, "_EagerTensorBase", "numpy").__code__.co_filename
+            self.patch(
+                find(module, "_EagerTensorBase"), "_numpy", lambda original: self._pulling(original, file)
+            )
+        else:
+            array = find(module, "np", "ndarray")
+            if list(inspect.signature(find(module, "convert_to_eager_tensor")).parameters) != _ARGUMENTS:
+                raise NoPlace(f"the convert_to_eager_tensor of {_CONSTANTS}")
+            self.patch(module, "convert_to_eager_tensor", lambda original: self._pushing(original, array))
+
+    def tick(self, now: int) -> None:
+        then, pulls, pushes = self._before
+        seconds = (now - then) / 1e9
+        if seconds < 0.05:
+            return
+        for counter, before in ((self._pulls, pulls), (self._pushes, pushes)):
+            counter[1] = _EVERY if (counter[0] - before) / seconds > _OFTEN else 0
+        self._before = [now, self._pulls[0], self._pushes[0]]
+
+    def _pulling(self, original: Callable[..., Any], file: str) -> Callable[..., Any]:
+        kit, calls = self.kit, self._pulls
+        tracing, here, enter = kit.tracing.any, kit.tracing.here, kit.tracker.enter
+        clock, getframe = time.perf_counter_ns, sys._getframe
+
+        def _numpy(tensor: Any) -> Any:
+            try:
+                if tracing and here() is not None:
+                    return original(tensor)
+                calls[0] = number = calls[0] + 1
+                if number & calls[1]:
+                    return original(tensor)
+                start = clock()
+                caller = getframe().f_back
+                if caller is not None and caller.f_code.co_filename == file:
+                    turn = enter(caller, start, 0, LOOK)  # numpy(), __float__: the program calls those
+                    caller = caller.f_back
+                else:
+                    turn = enter(getframe(), start, 0, LOOK)
+                result = original(tensor)
+            except BaseException as error:
+                unseen(error)
+                raise
+            self._note("host-sync", turn, start, caller, result, calls[1] + 1)
+            return result
+
+        return _numpy
+
+    def _pushing(self, original: Callable[..., Any], array: Any) -> Callable[..., Any]:
+        kit, calls = self.kit, self._pushes
+        tracing, here, enter = kit.tracing.any, kit.tracing.here, kit.tracker.enter
+        clock, getframe = time.perf_counter_ns, sys._getframe
+
+        def convert_to_eager_tensor(value: Any, ctx: Any, dtype: Any = None) -> Any:
+            try:
+                if value.__class__ is not array or value.nbytes < _SMALL:
+                    return original(value, ctx, dtype)  # for every number in an eager expression
+                if tracing and here() is not None:
+                    return original(value, ctx, dtype)
+                calls[0] = number = calls[0] + 1
+                if number & calls[1]:
+                    return original(value, ctx, dtype)
+                start = clock()
+                turn = enter(getframe(), start)
+                result = original(value, ctx, dtype)
+            except BaseException as error:
+                unseen(error)
+                raise
+            self._note("host-copy", turn, start, getframe().f_back, value, calls[1] + 1)
+            return result
+
+        return convert_to_eager_tensor
+
+    def _note(self, what: str, turn: Any, start: int, frame: Any, array: Any, times: int) -> None:
+        try:
+            end = time.perf_counter_ns()
+            size = getattr(array, "nbytes", 0)
+            self.kit.tallies.add(what, frame, (end - start) * times, size * times, times)
+            if turn is not None:
+                turn.end = end
+                turn.bits |= HOST
+        except Exception as error:
+            self.kit.oops(error)

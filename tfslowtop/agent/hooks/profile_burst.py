@@ -1,0 +1,156 @@
+"""A close look at some milliseconds of the main thread, for what a look now and then gets wrong.
+
+A thread that looks at another one has to wait for the interpreter, and gets it where the other lets go of it:
+in a call of TensorFlow's. Lines that hold it for less than the 5 ms after which Python takes it are never
+seen. So where hooked calls follow each other that closely, the main thread watches itself instead: it is told
+of the calls that it makes (`sys.setprofile`), for some milliseconds, and takes that off again by itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from types import CodeType, FrameType
+from typing import Any
+
+from ..safety.signal_handlers import let_through
+from ..steps.tracker import Tracker
+
+#: How long a look takes at most: nanoseconds, and calls and returns that it is told of, a microsecond each.
+_LONG = 10_000_000
+_EVENTS = 2_000
+#: Nanoseconds until the thread that asks for it, the agent's own, is asleep again: it takes the interpreter.
+_LATER = 30_000_000
+OURS = __name__.partition(".")[0]
+#: Names of functions that stand for what they call.
+STAND_FOR_OTHERS = ("wrapper", "error_handler", "__call__")
+#: What the user's own code is busy with: Python, or C that it called directly.
+OWN = "user||"
+
+#: Code, offset of the instruction, what it was busy with.
+Place = tuple[CodeType, int, str]
+#: The same with the code by its id, which is quick to look up.
+_Key = tuple[int, int, str]
+
+
+class Close:
+    """One look. `begin` on the main thread; `walls()` when it is `over`."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.over = False
+        self._tracker = tracker
+        self._from = time.perf_counter_ns() + _LATER
+        self._walls: defaultdict[_Key, list[int]] = defaultdict(lambda: [0, 0])
+        """Nanoseconds, and the pieces that they came in."""
+        self._pieces: list[int] = []
+        self._codes: dict[int, CodeType] = {}
+        self._is_library = tracker.places.is_library
+        self._until = self._last = 0
+        self._left = _EVENTS
+        self._below = 0
+        """Frames of libraries inside the user's innermost one."""
+        self._code: CodeType | None = None
+        self._offset = 0
+        self._busy = ""
+        self._named = 0
+        """How deep the function is that it is called after."""
+        self._callers: list[tuple[CodeType, int, int, str]] = []
+        """Functions of the user's that wait for the innermost one, as it is kept of that one."""
+
+    def begin(self, frame: FrameType | None = None) -> None:
+        """At a hooked call; at a later one if the agent's own thread is still busy with what it does then."""
+        if time.perf_counter_ns() < self._from:
+            self._tracker.errand = self.begin
+            return
+        if sys.getprofile() is not None or not self._stand(sys._getframe()):
+            self.over = True  # a profiler's own, or no code of the user's
+            return
+        self._last = time.perf_counter_ns()
+        self._until = self._last + _LONG
+        sys.setprofile(self._told)
+
+    def walls(self) -> dict[Place, int]:
+        """Nanoseconds by place, without what it took to be told: most calls are next to nothing else."""
+        told = sorted(self._pieces)[len(self._pieces) // 4] if self._pieces else 0
+        return {
+            (self._codes[code], offset, busy): max(0, wall - told * times)
+            for (code, offset, busy), (wall, times) in self._walls.items()
+        }
+
+    def _stand(self, frame: FrameType | None) -> bool:
+        """Finds where it is: the innermost frame of the user's, and how many are inside it."""
+        self._callers.clear()
+        self._below, self._busy = 0, OWN
+        while frame is not None and self._is_library(frame.f_code.co_filename):
+            self._below += 1
+            self._busy = _busy(frame)
+            frame = frame.f_back
+        if frame is None:
+            return False
+        self._code, self._offset = frame.f_code, frame.f_lasti
+        self._codes[id(frame.f_code)] = frame.f_code
+        return True
+
+    def _told(self, frame: FrameType, event: str, arg: Any) -> None:
+        now = time.perf_counter_ns()
+        try:
+            if self._code is not None:
+                piece, wall = now - self._last, self._walls[id(self._code), self._offset, self._busy]
+                wall[0] += piece
+                wall[1] += 1
+                self._pieces.append(piece)
+            if event == "call":
+                self._enter(frame)
+            elif event == "return":
+                self._leave(frame.f_back)
+            elif not self._below:
+                self._offset = frame.f_lasti
+            self._left -= 1
+            if now > self._until or not self._left:
+                self._end()
+        except Exception as error:
+            self._end()
+            let_through(error)
+        self._last = time.perf_counter_ns()
+
+    def _enter(self, frame: FrameType) -> None:
+        if self._is_library(frame.f_code.co_filename):
+            if not self._below and frame.f_back is not None:
+                self._offset = frame.f_back.f_lasti
+            self._below += 1
+            if self._below == 1 or self._busy.startswith(OURS):
+                self._busy, self._named = _busy(frame), self._below
+        else:
+            if self._code is not None:
+                offset = self._offset if self._below or frame.f_back is None else frame.f_back.f_lasti
+                self._callers.append((self._code, offset, self._below, self._busy))
+            self._code, self._offset, self._below, self._busy = frame.f_code, 0, 0, OWN
+            self._codes[id(frame.f_code)] = frame.f_code
+
+    def _leave(self, back: FrameType | None) -> None:
+        if self._below:
+            self._below -= 1
+            if not self._below:
+                self._busy = OWN
+            elif self._below < self._named:
+                self._busy = OURS  # what it was called after is over, and what stands for others goes on
+        elif self._callers:
+            self._code, self._offset, self._below, self._busy = self._callers.pop()
+        elif not self._stand(back):
+            self._end()  # the program is at its end
+
+    def stop(self) -> None:
+        """From any thread: the next call that it is told of is the last."""
+        self._left = 1
+
+    def _end(self) -> None:
+        sys.setprofile(None)
+        self.over = True
+
+
+def _busy(frame: FrameType) -> str:
+    """`package|function|module`; ours for what only stands for what it calls."""
+    module, name = str(frame.f_globals.get("__name__") or "python"), frame.f_code.co_name
+    package = module.partition(".")[0]
+    return OURS if package == OURS or name in STAND_FOR_OTHERS else f"{package}|{name}|{module}"

@@ -1,0 +1,232 @@
+"""Why a tf.function was traced again: the difference to the nearest trace that its cache holds, by argument.
+
+Reads TensorFlow's trace types by their names and attributes only, so that a version that moves them costs the
+explanation, never the program.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from ...code.ownership import code_of, function_of
+from ...protocol.events import Reason
+from ...safety.signal_handlers import let_through
+
+#: Cached traces that are compared, newest first: a function with more has long been explained.
+_NEAREST_OF = 64
+_LONGEST = 100
+#: Code objects that are remembered, and functions that were made of each.
+_REMEMBERED = 10_000
+
+
+class Explainer:
+    """Remembers which code was traced by which function, to tell a new function from a new argument."""
+
+    def __init__(self) -> None:
+        self._caches: dict[int, tuple[CodeType, set[int]]] = {}
+        self._open: dict[int, list[tuple[Any, Any]]] = {}
+        """By thread, the functions being traced, with their types: one that calls itself has no cache yet."""
+
+    def explain(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
+        cache = options.function_cache
+        cached = [] if cache is None else list(cache._primary)
+        function = function_of(options.python_function)
+        being_traced = self._open.setdefault(get_ident(), [])
+        around = [known for other, known in being_traced if other is function]
+        being_traced.append((function, function_type))
+        if cached:
+            return _nearest(function_type, cached[-_NEAREST_OF:], options.scope_type)
+        if around:
+            itself = Reason("", "new-context", "", "calls itself while it is traced")
+            return tuple(_differences(around[-1], function_type)) or (itself,)
+        return (self._first(options, function_type),)
+
+    def done(self) -> None:
+        """The trace that began last on this thread has ended."""
+        being_traced = self._open.get(get_ident())
+        if being_traced:
+            being_traced.pop()
+        if not being_traced:
+            self._open.pop(get_ident(), None)
+
+    def _first(self, options: Any, function_type: Any) -> Reason:
+        """The first trace of this very function; perhaps not the first of its code."""
+        code = code_of(options.python_function)
+        if code is None:
+            return Reason("", "first-trace", "", "")
+        if id(code) not in self._caches and len(self._caches) >= _REMEMBERED:
+            return Reason("", "first-trace", "", _arguments(function_type))
+        _, caches = self._caches.setdefault(id(code), (code, set()))
+        earlier = len(caches)
+        if earlier < _REMEMBERED:
+            caches.add(id(options.function_cache) if options.function_cache is not None else 0)
+        if not earlier:
+            return Reason("", "first-trace", "", _arguments(function_type))
+        owner = _owner(options.python_function)
+        # Ids of dead caches are used again, so this counts the least that there were.
+        count = f"number {earlier + 1} made from the same code"
+        if owner:
+            return Reason("self", "new-instance", f"another {owner}", count)
+        return Reason("", "function-recreated", "an earlier function", count)
+
+
+def _arguments(function_type: Any) -> str:
+    """What it was called with, the first time."""
+    return _cut(", ".join(f"{name}: {_kind(kind)}" for name, kind in dict(function_type.parameters).items()))
+
+
+def _owner(function: Any) -> str:
+    """The class of the instance that a method is bound to, through TensorFlow's decorators."""
+    for _ in range(20):
+        instance = getattr(function, "__self__", None)
+        if instance is not None:
+            target = getattr(instance, "weakrefself_target__", None)
+            held = target() if target is not None else instance
+            return type(held).__name__
+        inner = getattr(function, "__wrapped__", None)
+        if inner is None:
+            return ""
+        function = inner
+    return ""
+
+
+def _nearest(wanted: Any, cached: list[Any], scope: Any) -> tuple[Reason, ...]:
+    best: list[Reason] | None = None
+    contexts = []
+    for context, known in reversed(cached):
+        reasons = list(_differences(known, wanted))
+        if not reasons:
+            contexts.append(context)
+        elif best is None or len(reasons) < len(best):
+            best = reasons
+    if contexts:
+        # The same arguments are there already: what differs is around the call.
+        if all(getattr(context, "scope_type", scope) != scope for context in contexts):
+            return (Reason("", "second-trace", "creates variables", "uses them"),)
+        return (Reason("", "new-context", "", "another graph, device or strategy around the call"),)
+    return tuple(best or (Reason("", "new-context", "", ""),))
+
+
+def _differences(before: Any, after: Any) -> Iterator[Reason]:
+    old, new = dict(before.parameters), dict(after.parameters)
+    for name in [*old, *(n for n in new if n not in old)]:
+        if name not in new or name not in old:
+            yield Reason(
+                name, "retrace-structure", _kind(old[name]) if name in old else "not given",
+                _kind(new[name]) if name in new else "not given",
+            )  # fmt: skip
+        else:
+            yield from _compare(name, _type(old[name]), _type(new[name]))
+    captured_before, captured_after = dict(before.captures), dict(after.captures)
+    for name in captured_after:
+        if name in captured_before:
+            yield from _compare(f"captured {name}", captured_before[name], captured_after[name])
+
+
+def _type(parameter: Any) -> Any:
+    return getattr(parameter, "type_constraint", parameter)
+
+
+def _kind(parameter: Any) -> str:
+    return describe(_type(parameter))
+
+
+def _compare(name: str, a: Any, b: Any) -> Iterator[Reason]:
+    if a is b or a == b:
+        return
+    kinds = type(a).__name__, type(b).__name__
+    if "Literal" in kinds:
+        # Also a Python value where a tensor was, or the other way round.
+        yield Reason(name, "retrace-python-value", describe(a), describe(b))
+    elif kinds[0] != kinds[1]:
+        yield Reason(name, "retrace-structure", describe(a), describe(b))
+    elif kinds[0] == "Weakref":
+        yield Reason(name, "retrace-object", describe(a), describe(b))
+    elif (parts := _parts(a)) is not None and (others := _parts(b)) is not None:
+        if list(parts) != list(others):
+            yield Reason(name, "retrace-structure", _outline(a, parts), _outline(b, others))
+        else:
+            for key, part in parts.items():
+                yield from _compare(f"{name}{key}", part, others[key])
+    elif hasattr(a, "element_spec"):
+        yield from _compare(f"{name} elements", a.element_spec, b.element_spec)
+    else:
+        yield from _compare_specs(name, a, b)
+
+
+def _compare_specs(name: str, a: Any, b: Any) -> Iterator[Reason]:
+    found = False
+    if getattr(a, "dtype", None) != getattr(b, "dtype", None):
+        found = True
+        yield Reason(name, "retrace-dtype", describe(a), describe(b))
+    shapes = getattr(a, "shape", None), getattr(b, "shape", None)
+    if str(shapes[0]) != str(shapes[1]):
+        found = True
+        yield Reason(name, "retrace-shape", describe(a), describe(b))
+    if not found and not _fits(a, b):
+        cause = "retrace-object" if hasattr(a, "alias_id") else "retrace-structure"
+        yield Reason(name, cause, describe(a), describe(b))
+
+
+def _fits(a: Any, b: Any) -> bool:
+    try:
+        return bool(b.is_subtype_of(a))
+    except Exception as error:
+        let_through(error)
+        return False
+
+
+def _parts(kind: Any) -> dict[str, Any] | None:
+    """The components of a container type, by the way to reach them."""
+    name = type(kind).__name__
+    if name == "Tuple":
+        return {f"[{i}]": part for i, part in enumerate(kind.components)}
+    if name == "List":
+        return {f"[{i}]": part for i, part in enumerate(kind.components_tuple.components)}
+    if name == "Dict":
+        return {f"[{key!r}]": part for key, part in kind.mapping.items()}
+    if name in ("NamedTuple", "Attrs"):
+        names = getattr(kind, "attribute_names", None)
+        if names is None:
+            named = kind.named_attributes
+            names, parts = named.attribute_names, named.attributes.components
+        else:
+            parts = kind.attributes.components
+        return {f".{key}": part for key, part in zip(names, parts, strict=True)}
+    if name in ("tuple", "list"):  # an iterator's element_spec is made of plain containers
+        return {f"[{i}]": part for i, part in enumerate(kind)}
+    if name == "dict":
+        return {f"[{key!r}]": part for key, part in kind.items()}
+    return None
+
+
+def _outline(kind: Any, parts: dict[str, Any]) -> str:
+    name = type(kind).__name__.lower()
+    if name in ("dict", "namedtuple", "attrs"):
+        return _cut(f"{name} with {', '.join(key.strip('[].') for key in parts) or 'nothing'}")
+    return f"{name} of {len(parts)}"
+
+
+def describe(kind: Any) -> str:
+    name = type(kind).__name__
+    if name == "Literal":
+        value = kind.value
+        return "None" if value is None else _cut(f"{type(value).__name__} {value!r}")
+    if name == "Weakref":
+        held = kind._ref()
+        return "an object that is gone" if held is None else f"{type(held).__name__} object {id(held):#x}"
+    parts = _parts(kind)
+    if parts is not None:
+        return _outline(kind, parts)
+    dtype, shape = getattr(kind, "dtype", None), getattr(kind, "shape", None)
+    if dtype is not None and shape is not None:
+        word = "" if name == "TensorSpec" else f"{name.removesuffix('Spec').removesuffix('Tensor').lower()} "
+        return _cut(f"{word}{getattr(dtype, 'name', dtype)} {shape}")
+    return _cut(str(kind))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,120 @@
+"""What a Session's run does besides its work: some runs are traced, by TensorFlow's own means.
+
+A run that trains and tells at once takes as long as both, and one that is fed a large array as long as the
+copy and the work; nothing outside says how much is which. TensorFlow can note when each op of a run began and
+ended; that changes no result, and a run takes as long as any other.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+from .base import Hook, find
+from .context import Kit
+from .feeds import copied
+from .patch import Patch, unseen
+from .sessions import is_summary, ops_of
+
+#: Nanoseconds between two runs that are looked at, the first ones and later.
+_EARLY, _PAUSE = 1_000_000_000, 5_000_000_000
+_FIRST = 5
+
+
+class RunHook(Hook):
+    title = "runs of Sessions"
+    modules = ("tensorflow.python.client.session",)
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit)
+        self._module: Any = None
+        self._runs: Patch | None = None
+        self._looks = self._next = 0
+
+    def place(self, module: ModuleType) -> None:
+        self._module = module
+        for name in ("TF_NewBuffer", "TF_NewBufferFromString", "TF_GetBuffer", "TF_DeleteBuffer"):
+            find(module, "tf_session", name)
+        self._runs = self.patch(find(module, "BaseSession"), "_run", self._looking)
+        self._runs.off()
+
+    def tick(self, now: int) -> None:
+        if self._runs is None or not self.kit.trace_runs or now < self._next:
+            return
+        if self._next:  # not at once: what is found at the first run is still being prepared
+            self._looks += 1
+            self._runs.wear(self._looking)
+        self._next = now + (_EARLY if self._looks < _FIRST else _PAUSE)
+
+    def _looking(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        getframe = sys._getframe
+
+        def _run(
+            session: Any, handle: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
+        ) -> Any:
+            ours: tuple[Any, ...] = ()
+            if options is None and run_metadata is None:
+                ours = self._buffers(fetches, feed_dict, getframe().f_back)
+            begin = time.time_ns()  # TensorFlow's own clock
+            try:
+                result = original(session, handle, fetches, feed_dict, *(ours or (options, run_metadata)))
+            except BaseException as error:
+                self._free(ours)
+                unseen(error)
+                raise
+            if ours:
+                self._read(ours[1], begin, feed_dict, getframe().f_back)
+                self._free(ours)
+            return result
+
+        return _run
+
+    def _buffers(self, fetches: Any, feed_dict: Any, frame: FrameType | None) -> tuple[Any, ...]:
+        """What asks for a trace and what takes it, if the run is one of those. Never raises."""
+        try:
+            if self._runs is not None:
+                self._runs.off()  # one is enough
+            if not any(is_summary(op.type) for op in ops_of(fetches)) and not copied(feed_dict):
+                self.kit.tallies.add("run-trace", frame, symbol="without")
+                return ()
+            api, config = self._module.tf_session, sys.modules["tensorflow.core.protobuf.config_pb2"]
+            wanted = config.RunOptions(trace_level=config.RunOptions.SOFTWARE_TRACE).SerializeToString()
+            return api.TF_NewBufferFromString(wanted), api.TF_NewBuffer()
+        except Exception as error:
+            self.kit.oops(error)
+            return ()
+
+    def _free(self, buffers: tuple[Any, ...]) -> None:
+        for buffer in buffers:
+            self._module.tf_session.TF_DeleteBuffer(buffer)
+
+    def _read(self, metadata: Any, begin: int, feed_dict: Any, frame: FrameType | None) -> None:
+        """How long the summaries took, and how long the other ops; and how long it was until the first op
+        began, where arrays were copied. Never raises: the run went well."""
+        try:
+            config = sys.modules["tensorflow.core.protobuf.config_pb2"]
+            told = config.RunMetadata.FromString(self._module.tf_session.TF_GetBuffer(metadata))
+            nodes = [node for device in told.step_stats.dev_stats for node in device.node_stats]
+            took = {True: 0, False: 0}
+            for node in nodes:
+                took[_tells(node.timeline_label)] += node.op_end_rel_micros - node.op_start_rel_micros
+            add = self.kit.tallies.add
+            if took[True]:
+                add("run-trace", frame, wall=1000 * took[True], symbol="summaries")
+                add("run-trace", frame, wall=1000 * took[False], symbol="others")
+            else:
+                add("run-trace", frame, symbol="without")
+            size = copied(feed_dict)
+            if size and nodes:
+                waited = 1000 * min(node.all_start_micros for node in nodes) - begin
+                add("run-trace", frame, wall=max(0, waited), size=size, symbol="feeding")
+        except Exception as error:
+            self.kit.oops(error)
+
+
+def _tells(label: str) -> bool:
+    """`name = HistogramSummary(inputs)`"""
+    return is_summary(label.partition(" = ")[2].partition("(")[0])

@@ -1,0 +1,285 @@
+"""The vocabulary: what a watched process says, and what it can be told.
+
+Frozen, slotted dataclasses cross every border (process, thread, disk). All times are nanoseconds of
+`time.perf_counter_ns`, the machine-wide monotonic clock, so that the watcher's own readings line up with
+the target's. This module and `wire` are all that the two sides share.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+#: One sample: start, wall time and CPU time of the whole process (0 where it was not read), in nanoseconds.
+SAMPLE = struct.Struct("<qqq")
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first frame of a connection."""
+
+    protocol: int
+    token: str
+    pid: int
+    python: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the target runs on; sent once TensorFlow is there."""
+
+    tensorflow: str
+    devices: tuple[str, ...]
+    shown: tuple[str, ...] = ()
+    """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as they are then, if they are set: `name=value`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What the target is busy with: starting, importing, setup, warm-up, running, done."""
+
+    name: str
+    detail: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Something that repeats, and where its code is."""
+
+    id: int
+    name: str
+    kind: str
+    file: str
+    line: int
+    library: bool = False
+    """Whether that code is a library's and not the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Consecutive iterations of a stream, packed as `SAMPLE` records; `first` is the number of the first."""
+
+    stream: int
+    first: int
+    packed: bytes
+
+    def __len__(self) -> int:
+        return len(self.packed) // SAMPLE.size
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Iterations that the watcher was too slow to take one by one.
+
+    `sketch` holds wall times at evenly spaced ranks, smallest first, so that quantiles survive the folding.
+    """
+
+    stream: int
+    first: int
+    count: int
+    start: int
+    end: int
+    wall_min: int
+    wall_max: int
+    wall_sum: int
+    cpu_sum: int
+    sketch: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why the cache missed, for one argument; `cause` is an id of the table of causes.
+
+    Causes that are nobody's fault: first-trace, second-trace (the one after variables were created),
+    new-context (another graph, device or strategy around the call), relaxed (reduce_retracing at work).
+    """
+
+    argument: str
+    cause: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One (re)trace of a tf.function: the how-manieth, how long it took, and why the cache missed."""
+
+    function: str
+    file: str
+    line: int
+    number: int
+    at: int
+    wall: int
+    reasons: tuple[Reason, ...]
+    user_file: str = ""
+    """The line of the user's own code that made the call; the function itself may be a library's."""
+    user_line: int = 0
+    nested: bool = False
+    """Traced while another function was being traced: its time is part of that one's."""
+    jit: bool = False
+    library: bool = False
+    """Whether the function is a library's and not the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A value read about ten times a second."""
+
+    name: str
+    at: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often one line of the user's code did something, in total: created a model, pulled a result."""
+
+    what: str
+    symbol: str
+    file: str
+    line: int
+    count: int
+    wall: int
+    size: int
+    """Bytes, where it is about bytes."""
+    at: int
+    library: bool = False
+    """Whether the line is a library's and not the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From now on this stream counts as the step; `why` says by what rule, or that the user said so."""
+
+    stream: int
+    why: str
+    at: int
+    trains: bool = False
+    """Whether a model is trained in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toggled:
+    """From this iteration on, exactly these fixes are active."""
+
+    iteration: int
+    fixes: tuple[str, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A/B: from this iteration on runs `arm` (0 is A, 1 is B, -1 is neither: it is over) with these fixes."""
+
+    iteration: int
+    arm: int
+    fixes: tuple[str, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The watched code raised. `file` and `line` are the innermost place in the user's own file."""
+
+    iteration: int
+    file: str
+    line: int
+    message: str
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Samples that were overwritten before they could be read or folded, in total so far."""
+
+    stream: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something the agent wants on the screen: a hook that found no place, an error of its own."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the target wrote to its standard output or error."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The target is gone. `code` is its exit code, negative for a signal; `how` says it in a sentence."""
+
+    code: int
+    how: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetFixes:
+    """Command: from the next iteration on, exactly these fixes."""
+
+    fixes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetParams:
+    """Command: set up again with these parameters, written as `name=value`."""
+
+    params: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Command: alternate these two sets of fixes in shuffled blocks, each with a state of its own."""
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    block_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Command: finish the iteration and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseStep:
+    """Command: this stream is the step; -1 for the automatic choice."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """Command: take the hooks off and let the program run on alone."""
+
+
+Event = (
+    Hello
+    | About
+    | Phase
+    | Stream
+    | Samples
+    | Folded
+    | Trace
+    | Gauge
+    | Tally
+    | Step
+    | Toggled
+    | Block
+    | Failed
+    | Lost
+    | Note
+    | Output
+    | Ended
+)
+Command = SetFixes | SetParams | Compare | Stop | ChooseStep | Detach
+Message = Event | Command
+
+COMMANDS = (SetFixes, SetParams, Compare, Stop, ChooseStep, Detach)

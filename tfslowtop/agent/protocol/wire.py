@@ -1,0 +1,284 @@
+"""The wire form of the vocabulary: versioned, framed, bounded. No pickle.
+
+A frame is a length, a kind and a payload of at most `MAX_PAYLOAD` bytes. Samples are packed binary, because
+there are many; everything else is rare and travels as a JSON array of the fields, which a person can read.
+Every field has bounds. What does not parse exactly or is out of them is refused with one sentence: a
+`WireError` ends the connection.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+from . import events
+from .events import SAMPLE, Message, Samples
+
+PROTOCOL = 4
+MAX_PAYLOAD = 1 << 20
+
+#: Samples per frame, so that a full frame stays well under the limit.
+MAX_SAMPLES = 8192
+
+#: The highest number of an iteration: above it, a float no longer tells one from the next.
+MAX_FIRST = 2**53
+
+_HEADER = struct.Struct("!IB")
+_SAMPLES = struct.Struct("!IQ")
+
+
+class WireError(Exception):
+    """What came over the wire is not ours. The message is one sentence for the screen."""
+
+
+# The position in this tuple is the kind on the wire: append only, or raise PROTOCOL.
+_KINDS: tuple[type, ...] = (
+    events.Hello,
+    events.About,
+    events.Phase,
+    events.Stream,
+    events.Samples,
+    events.Folded,
+    events.Trace,
+    events.Gauge,
+    events.Toggled,
+    events.Failed,
+    events.Lost,
+    events.Note,
+    events.Output,
+    events.Ended,
+    events.SetFixes,
+    events.Stop,
+    events.Block,
+    events.SetParams,
+    events.Compare,
+    events.Tally,
+    events.Step,
+    events.ChooseStep,
+    events.Detach,
+)
+_NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
+_FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in _KINDS}
+
+
+#: What a number may be unless it is listed: a count, a line, or a time that any clock tells.
+_COUNT = (0, 2**62 - 1)
+_RANGES: dict[tuple[type, str], tuple[int, int]] = {
+    (events.Stream, "id"): (0, 2**32 - 1),
+    (events.Folded, "stream"): (0, 2**32 - 1),
+    (events.Folded, "first"): (0, MAX_FIRST),
+    (events.Folded, "count"): (0, MAX_FIRST),
+    (events.Failed, "iteration"): (-1, 2**62 - 1),  # -1: before the first
+    (events.Block, "arm"): (-1, 1),
+    (events.Ended, "code"): (-(2**31), 2**31 - 1),
+    (events.ChooseStep, "stream"): (-1, 2**32 - 1),
+}
+#: Characters of a text unless it is listed: a path has 4096 at most.
+_TEXT = 4096
+_LENGTHS: dict[tuple[type, str], int] = {
+    (events.Note, "text"): 8192,
+    (events.Failed, "message"): 1 << 15,
+    (events.Failed, "traceback"): 1 << 17,
+    (events.Output, "text"): MAX_PAYLOAD,
+}
+#: Entries of a list.
+_ENTRIES = {events.Reason: 64, str: 1024, int: 4096}
+
+
+class _Int:
+    """A whole number within its bounds."""
+
+    def __init__(self, low: int, high: int) -> None:
+        self._low, self._high = low, high
+
+    def parse(self, value: Any) -> int:
+        if type(value) is not int:  # bool is an int to isinstance
+            raise TypeError(f"expected int, got {type(value).__name__}")
+        if not self._low <= value <= self._high:
+            raise ValueError("a number is out of its range")
+        return value
+
+    def fit(self, value: int) -> int:
+        return min(max(value, self._low), self._high)
+
+
+class _Float:
+    def parse(self, value: Any) -> float:
+        if type(value) not in (int, float):
+            raise TypeError(f"expected a number, got {type(value).__name__}")
+        return float(value)
+
+    def fit(self, value: float) -> float:
+        return value
+
+
+class _Bool:
+    def parse(self, value: Any) -> bool:
+        if type(value) is not bool:
+            raise TypeError(f"expected bool, got {type(value).__name__}")
+        return value
+
+    def fit(self, value: bool) -> bool:
+        return value
+
+
+class _Str:
+    """Text of a certain length that any terminal, file and hash can take: no lone surrogates."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def parse(self, value: Any) -> str:
+        if type(value) is not str:
+            raise TypeError(f"expected str, got {type(value).__name__}")
+        if len(value) > self._most:
+            raise ValueError(f"a text of {len(value)} characters")
+        if not value.isascii() and not _is_whole(value):
+            raise ValueError("a text with half a character")
+        return value
+
+    def fit(self, value: str) -> str:
+        if len(value) > self._most:
+            value = value[: self._most - 1] + "…"
+        # A file name that is not UTF-8 has half characters; its owner shall be watched all the same.
+        return value if value.isascii() or _is_whole(value) else value.encode(errors="replace").decode()
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Reason:
+    def __init__(self) -> None:
+        self._text = _Str(_TEXT)
+
+    def parse(self, value: Any) -> events.Reason:
+        if type(value) is not list or len(value) != 4:
+            raise TypeError("expected a reason of 4 fields")
+        return events.Reason(*map(self._text.parse, value))
+
+    def fit(self, value: events.Reason) -> list[str]:
+        return [self._text.fit(part) for part in (value.argument, value.cause, value.before, value.after)]
+
+
+class _Tuple:
+    def __init__(self, item: Any, most: int) -> None:
+        self._item, self._most = item, most
+
+    def parse(self, value: Any) -> tuple[Any, ...]:
+        if type(value) is not list:
+            raise TypeError(f"expected a list, got {type(value).__name__}")
+        if len(value) > self._most:
+            raise ValueError(f"a list of {len(value)} entries")
+        return tuple(map(self._item.parse, value))
+
+    def fit(self, value: tuple[Any, ...]) -> list[Any]:
+        return [self._item.fit(part) for part in value[: self._most]]
+
+
+def _field(kind: type, name: str, hint: Any) -> Any:
+    """How one field is checked when it comes (`parse`), and brought into its bounds when it goes (`fit`)."""
+    made: dict[Any, Callable[[], Any]] = {
+        int: lambda: _Int(*_RANGES.get((kind, name), _COUNT)),
+        str: lambda: _Str(_LENGTHS.get((kind, name), _TEXT)),
+        bool: _Bool,
+        float: _Float,
+        tuple[events.Reason, ...]: lambda: _Tuple(_Reason(), _ENTRIES[events.Reason]),
+        tuple[str, ...]: lambda: _Tuple(_Str(_TEXT), _ENTRIES[str]),
+        tuple[int, ...]: lambda: _Tuple(_Int(*_COUNT), _ENTRIES[int]),
+    }
+    return made[hint]()
+
+
+_CHECKS: dict[type, tuple[Any, ...]] = {
+    kind: tuple(_field(kind, name, get_type_hints(kind)[name]) for name in _FIELDS[kind])
+    for kind in _KINDS
+    if kind is not Samples
+}
+
+
+def encode(message: Message) -> bytes:
+    """One frame, which always decodes: what is out of its bounds is brought into them.
+
+    A message too large for a frame is a mistake of the sender's: `ValueError`.
+    """
+    kind = type(message)
+    if isinstance(message, Samples):
+        payload = _SAMPLES.pack(message.stream, message.first) + message.packed
+    else:
+        fitted = [
+            check.fit(getattr(message, name))
+            for check, name in zip(_CHECKS[kind], _FIELDS[kind], strict=True)
+        ]
+        payload = json.dumps(fitted, ensure_ascii=False).encode()
+    if len(payload) > MAX_PAYLOAD:
+        raise ValueError(f"{kind.__name__} of {len(payload)} bytes is over the frame limit")
+    return _HEADER.pack(len(payload), _NUMBER[kind]) + payload
+
+
+def number_of(kind: type) -> int:
+    """The kind's number in a frame's header."""
+    return _NUMBER[kind]
+
+
+def decode(number: int, payload: bytes) -> Message:
+    """The message in a frame; `WireError` for one that is not ours."""
+    if number >= len(_KINDS):
+        raise WireError(f"The target sent a frame of the unknown kind {number}.")
+    kind = _KINDS[number]
+    if kind is Samples:
+        body = len(payload) - _SAMPLES.size
+        if body < 0 or body % SAMPLE.size or body > MAX_SAMPLES * SAMPLE.size:
+            raise WireError(
+                f"The target sent a batch of samples with a broken length ({len(payload)} bytes)."
+            )
+        stream, first = _SAMPLES.unpack_from(payload)
+        if first > MAX_FIRST:
+            raise WireError("The target sent a batch of samples with an impossible number.")
+        return Samples(stream, first, payload[_SAMPLES.size :])
+    checks = _CHECKS[kind]
+    try:
+        values = json.loads(payload)
+        if type(values) is not list or len(values) != len(checks):
+            raise TypeError(f"expected {len(checks)} fields")
+        message: Message = kind(*(check.parse(value) for check, value in zip(checks, values, strict=True)))
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise WireError(f"The target sent a {kind.__name__} that does not parse: {error}.") from error
+    return message
+
+
+class Decoder:
+    """Takes bytes as they come, gives messages as they complete."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """Yields each complete message; raises `WireError` at the first frame that is not ours."""
+        for number, payload in self.frames(data):
+            yield decode(number, payload)
+
+    def frames(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yields each complete frame, kind and payload. What is not taken comes with the next call."""
+        self._buffer += data
+        start = 0
+        try:
+            while len(self._buffer) - start >= _HEADER.size:
+                length, number = _HEADER.unpack_from(self._buffer, start)
+                if length > MAX_PAYLOAD:
+                    raise WireError(f"The target sent a frame of {length} bytes; the limit is {MAX_PAYLOAD}.")
+                end = start + _HEADER.size + length
+                if end > len(self._buffer):
+                    break
+                payload = bytes(self._buffer[start + _HEADER.size : end])
+                start = end
+                yield number, payload
+        finally:
+            del self._buffer[:start]

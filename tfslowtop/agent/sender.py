@@ -1,0 +1,265 @@
+"""The agent: rings on one side, a channel on the other, and one thread between them.
+
+The watched program only ever touches a ring or appends to a deque. Some times a second the sender thread
+ships what is there, in packed batches and with one system call. When the watcher is slow or gone, samples are
+folded and counted; the watched program notices nothing. Errors of the agent's own are swallowed, counted and
+sent as notes.
+"""
+
+from __future__ import annotations
+
+import _thread
+import itertools
+import operator
+import signal
+import threading
+from array import array
+from collections import deque
+from collections.abc import Callable
+from time import thread_time_ns as _thread_time_ns  # now: the program may put something else there
+
+from .protocol.channel import Channel
+from .protocol.events import SAMPLE, Command, Event, Folded, Lost, Note, Samples, Stream
+from .protocol.wire import MAX_SAMPLES
+from .safety.signal_handlers import let_through
+from .sample_buffer import Buffer
+from .sample_ring import Ring
+
+#: Seconds between two batches.
+PERIOD = 0.05
+
+#: Rare events that may wait for a slow watcher: some megabytes. A stream that is not announced is not seen.
+_PENDING = 16_384
+_SKETCH = 33
+_MAX_ERRORS = 20
+
+
+class _Fold:
+    """Iterations of one stream on their way to becoming one `Folded`."""
+
+    def __init__(self) -> None:
+        self.first = self.start = self.end = self.wall_sum = self.cpu_sum = self.count = 0
+        self.walls = array("q")
+
+    def add(self, first: int, packed: bytes) -> None:
+        records = array("q", packed)
+        starts, walls, cpus = records[0::3], records[1::3], records[2::3]
+        # Records come in the order of their ends, so in threads the first need not be the earliest.
+        earliest = min(starts)
+        if not self.count:
+            self.first, self.start = first, earliest
+        self.start = min(self.start, earliest)
+        self.end = max(self.end, *map(operator.add, starts, walls))
+        self.count += len(walls)
+        self.wall_sum += sum(walls)
+        self.cpu_sum += sum(cpus)
+        # Thinned by rank, not by age, so that minimum and maximum always survive.
+        self.walls = _thin(sorted(self.walls + walls), 1024)
+
+    def event(self, stream: int) -> Folded:
+        return Folded(
+            stream,
+            self.first,
+            self.count,
+            self.start,
+            self.end,
+            self.walls[0],
+            self.walls[-1],
+            self.wall_sum,
+            self.cpu_sum,
+            tuple(_thin(self.walls.tolist(), _SKETCH)),
+        )
+
+
+def _thin(ranked: list[int], most: int) -> array[int]:
+    """At most `most` values at evenly spaced ranks, both ends included."""
+    if len(ranked) <= most:
+        return array("q", ranked)
+    last = len(ranked) - 1
+    return array("q", [ranked[round(i * last / (most - 1))] for i in range(most)])
+
+
+def start_thread(run: Callable[[], None]) -> int:
+    """A thread of ours, which the program neither finds nor waits for."""
+    # A signal is for the program's own threads, also when they have blocked it to wait for it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
+    number = _thread.start_new_thread(_quietly, (run,))
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return number
+
+
+def _quietly(run: Callable[[], None]) -> None:
+    """An error of our own ends our thread, and is not printed into the program's output."""
+    try:
+        run()
+    except BaseException:
+        pass
+
+
+class Agent:
+    def __init__(
+        self,
+        channel: Channel,
+        on_command: Callable[[Command], None] | None = None,
+        *,
+        on_tick: Callable[[], None] | None = None,
+        on_gone: Callable[[], None] | None = None,
+        period: float = PERIOD,
+        ticks: int = 1,
+    ) -> None:
+        """`on_tick` comes every `period` seconds, so many times before each batch; `on_gone` once, when the
+        watcher has hung up."""
+        self.channel = channel
+        self.errors = 0
+        self._on_command = on_command or (lambda command: None)
+        self._on_tick, self._on_gone = on_tick, on_gone
+        self._period, self._ticks = period, ticks
+        self._numbers = itertools.count()
+        self._rings: dict[int, Ring | Buffer] = {}
+        self._folds: dict[int, _Fold] = {}
+        self._lost: dict[int, int] = {}
+        self._pending: deque[Event] = deque(maxlen=_PENDING)
+        self._dropped = 0
+        self._closing = False
+        self._wake = _thread.allocate_lock()  # held, so that the sender can sleep on it
+        self._wake.acquire()
+        self._lock = threading.Lock()  # between the sender's tick and one that flush() or close() makes
+        self._sending = threading.Lock()  # held while the sender thread runs
+        self._sender = 0
+        self._cpu = 0
+
+    def start(self) -> None:
+        self._closing = False
+        self._sending.acquire()
+        self._sender = start_thread(self._run)
+
+    def stream(self, name: str, kind: str, file: str, line: int) -> Ring:
+        """Announces a stream; its samples go to the ring that comes back, from one thread."""
+        ring = Ring()
+        self.adopt(ring, name, kind, file, line)
+        return ring
+
+    def adopt(
+        self, ring: Ring | Buffer, name: str, kind: str, file: str, line: int, library: bool = False
+    ) -> int:
+        """Announces a stream whose samples are in `ring` already, or will be; its number."""
+        number = next(self._numbers)
+        self.emit(Stream(number, name, kind, file, line, library))
+        self._rings[number] = ring
+        return number
+
+    def emit(self, event: Event) -> None:
+        """For rare events, from any thread: never blocks, never raises."""
+        if len(self._pending) == _PENDING:
+            self._dropped += 1  # the oldest one gives its place
+        self._pending.append(event)
+
+    def flush(self) -> None:
+        """Ships what is there now, without waiting for the sender's turn: it may not get one for seconds."""
+        self._guard(self._tick)
+
+    def close(self) -> None:
+        """Ships the rest and hangs up."""
+        self.rest()
+        self.flush()
+        self._guard(self.channel.close)
+
+    def rest(self) -> bool:
+        """Ends the sender thread until the next `start`; whether there was one."""
+        self._closing = True
+        if self._sender in (0, _thread.get_ident()):
+            return False
+        if self._wake.locked():
+            self._wake.release()
+        if not self._sending.acquire(timeout=2.0):
+            return False
+        self._sending.release()
+        self._sender = 0
+        return True
+
+    def thread_time(self) -> float:
+        """Seconds of CPU that the sender thread has taken, as of its last turn."""
+        return self._cpu / 1e9
+
+    def abandon(self) -> None:
+        """In a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
+        self._lock, self._sending, self._sender = threading.Lock(), threading.Lock(), 0
+        self.channel.alive = False
+        self._rings.clear()
+        self._pending.clear()
+
+    def _run(self) -> None:
+        before = self._cpu
+        try:
+            for turn in itertools.count():
+                if self._closing or not self.channel.alive:
+                    break
+                if self._on_tick is not None:
+                    self._guard(self._on_tick)
+                if turn % self._ticks == 0:
+                    self._guard(self._tick)
+                    self._guard(self._listen)
+                self._cpu = before + _thread_time_ns()
+                self._wake.acquire(timeout=self._period)
+        finally:
+            self._sending.release()
+        if self._on_gone is not None and not self._closing:
+            self._guard(self._on_gone)
+
+    def _listen(self) -> None:
+        for command in self.channel.heard():
+            self._on_command(command)
+
+    def _tick(self) -> None:
+        with self._lock:
+            # Heads first: an event emitted before a sample was put then travels before that sample.
+            # Most of a thousand streams are idle, and cost no more than this look.
+            rings, folds, lost = self._rings.copy(), self._folds, self._lost
+            heads = [
+                (number, ring, head)
+                for number, ring in rings.items()
+                if (head := ring.head) > ring.tail or number in folds or ring.lost > lost.get(number, 0)
+            ]
+            self._send_pending()
+            for number, ring, head in heads:
+                self._ship(number, ring, head)
+            self.channel.flush()
+
+    def _send_pending(self) -> None:
+        while self._pending:
+            # Taken out first: what cannot be sent at all must not be tried for ever, and `emit` may push it
+            # out meanwhile.
+            event = self._pending.popleft()
+            if not self.channel.send(event):
+                self._pending.appendleft(event)
+                return
+        if self._dropped:
+            dropped, self._dropped = self._dropped, 0
+            self.channel.send(Note(f"{dropped:,} events were dropped because the watcher was slow"))
+
+    def _ship(self, number: int, ring: Ring | Buffer, head: int) -> None:
+        folds = self._folds
+        if number in folds and self.channel.send(folds[number].event(number)):
+            del folds[number]
+        while ring.tail < head:
+            first, packed = ring.drain(head, MAX_SAMPLES)
+            if not packed:
+                continue
+            # Once something waits, what comes after it waits too: the order is part of the meaning.
+            if number in folds or self._pending or not self.channel.send(Samples(number, first, packed)):
+                folds.setdefault(number, _Fold()).add(first, packed)
+        if ring.lost != self._lost.get(number, 0) and self.channel.send(Lost(number, ring.lost)):
+            self._lost[number] = ring.lost
+
+    def _guard(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Exception as error:
+            let_through(error)
+            self.errors += 1
+            if self.errors <= _MAX_ERRORS:
+                self.emit(Note(f"the agent's own error: {type(error).__name__}: {error}"))
+
+
+assert SAMPLE.size == 3 * array("q").itemsize  # what _Fold relies on
