@@ -1,0 +1,1 @@
+"""The detectors, one module per family of causes."""

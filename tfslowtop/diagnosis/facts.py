@@ -1,0 +1,361 @@
+"""The recorded facts, as one immutable value that every rule reads."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..state.retraces import FunctionTraces
+from ..state.streams import StreamStats
+from ..stats.blocks import Stretch
+from ..stats.trend import Trend
+from .ledger import Entry
+from .machine_episodes import Spell, with_steps
+
+if TYPE_CHECKING:
+    from ..state.session import Session
+
+#: Reasons for a trace that are causes. A newer agent, or a recording of one, may send others: their traces are
+#: counted, but there is nothing to say about them.
+RETRACE_CAUSES = frozenset(
+    {
+        "retrace-python-value",
+        "retrace-shape",
+        "retrace-dtype",
+        "retrace-structure",
+        "retrace-object",
+        "function-recreated",
+    }
+)
+#: Parts of the steps in which CPU time is looked at.
+PARTS = 6
+#: And in which it is looked for jumps.
+STAGES = 12
+#: Stages that traces tell apart at most, and turns that one has at least: with more traces, none begins anything.
+TRACED_STAGES = 6
+LEAST_TURNS = 9
+#: The part of all rises in two jumps, or of the whole rise at traces, from which on it is stages.
+JUMPS = 0.7
+TRACED_RISE = 0.5
+#: The part of the turns whose CPU time has to be known for it to be used: a busy machine adds none.
+CPU_KNOWN = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A stream: something that repeats."""
+
+    id: int
+    name: str
+    kind: str
+    file: str
+    line: int
+    calls: int
+    seconds: float
+    median: float
+    cpu: float
+    """Of the step: CPU seconds per turn where they were read, else NaN."""
+    trend: Trend | None
+    is_step: bool
+    first_at: int
+    excess: float
+    """Of the step: seconds above what its turns took at the start."""
+    staged: bool = False
+    """Of the step: whether its time rose in stages that the program goes through."""
+    longest: float = 0.0
+    """Of waiting for data: the longest of it, seconds."""
+    library: bool = False
+    """Whether its code is a library's and not the user's own."""
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is at a line that the user can change."""
+        return bool(self.file) and not self.library
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A tally: what one line of the user's did, how often."""
+
+    what: str
+    symbol: str
+    file: str
+    line: int
+    count: int
+    seconds: float
+    size: int
+    late: float
+    """The share that came in the second half of the steps."""
+    since: int
+    growth: float = 0.0
+    """Seconds that it took in the second half of the steps more than in the first."""
+    library: bool = False
+    """Whether the line is a library's and not the user's own."""
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is a line that the user can change."""
+        return bool(self.file) and not self.library
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    argument: str
+    cause: str
+    count: int
+    values: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A function and its traces."""
+
+    function: str
+    file: str
+    line: int
+    user_file: str
+    user_line: int
+    count: int
+    nested: int
+    calls: int
+    seconds: float
+    avoidable: int
+    """Traces a code change would avoid, inside no other trace."""
+    avoidable_seconds: float
+    late: int
+    """Of those, how many came in the second half of the calls."""
+    since: int
+    longest: float
+    jit: bool
+    instances: int
+    """First traces of further instances of the same class."""
+    called_with: str
+    blames: tuple[Blamed, ...]
+    library: bool = False
+    """Whether it is a library's and not the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grows:
+    """A gauge."""
+
+    first: float
+    last: float
+    largest: float
+    trend: Trend | None
+    rise: float = 0.0
+    """By how much it is higher in the last third of the steps than it ever was in the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    seconds: float
+    """Since the program first did anything that is watched."""
+    steps: int
+    step: Call | None
+    training: bool
+    """Whether the step trains a model."""
+    calls: tuple[Call, ...]
+    counts: tuple[Count, ...]
+    traced: tuple[Traced, ...]
+    gauges: dict[str, Grows] = field(default_factory=dict)
+    spells: tuple[Spell, ...] = ()
+    """What the machine did, from when to when."""
+    clock: int = 0
+    """The time of day minus the time of the events, in ns."""
+    ended: bool = False
+    failed: bool = False
+    alone: bool = False
+    """Whether NumPy is there without TensorFlow."""
+    cpu_paces: tuple[float, ...] = ()
+    """CPU seconds of the process per step, in equal parts of the steps."""
+
+    def of(self, *kinds: str) -> list[Call]:
+        """Streams of these kinds, the dearest first."""
+        return sorted((c for c in self.calls if c.kind in kinds), key=lambda c: -c.seconds)
+
+    def counted(self, *what: str) -> list[Count]:
+        return sorted((c for c in self.counts if c.what in what), key=lambda c: -c.count)
+
+    def share(self, seconds: float) -> float:
+        return min(1.0, seconds / self.seconds) if self.seconds > 0 else 0.0
+
+    def at_line(self, file: str, line: int) -> float:
+        """Seconds that the main thread was seen at a line."""
+        return sum(c.seconds for c in self.counts if c.what == "where" and (c.file, c.line) == (file, line))
+
+    def turns(self) -> int:
+        """The turns of the loop that goes round most often, the step among them."""
+        return max((c.calls for c in self.calls if c.kind in ("loop", "fit", "own")), default=self.steps)
+
+
+def short(file: str) -> str:
+    return file.rsplit("/", 1)[-1]
+
+
+def keras_lines(facts: Facts) -> set[tuple[str, int]]:
+    """Lines on which Keras itself makes datasets and iterators."""
+    kinds = ("predict", "evaluate", "fit-call", "fit", "train-on-batch")
+    return {(c.file, c.line) for c in facts.of(*kinds)}
+
+
+def gather(session: Session, now: int) -> Facts:
+    """The facts as of now."""
+    streams = list(session.streams.all.values())
+    step = session.streams.all.get(session.step.stream.id) if session.step.stream else None
+    number, since = _numbering(step), session.since
+    anew = sorted(at for f in session.retraces.functions.values() for at, _ in f.newest_avoidable)
+    calls = tuple(_call(s, s is step, since, anew) for s in streams if s.calls)
+    steps = step.calls if step else 0
+    alone = session.about.tensorflow == "" and session.phase.name == "starting"
+    functions = _functions(streams)
+    # With TensorFlow, a program that has no steps yet is at its beginning: nothing is early.
+    middle = session.ledger.middle if alone else 0
+    seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == "where")
+    return Facts(
+        seconds=session.worked(now) if since else seen / 1e9,
+        steps=steps,
+        step=next((c for c in calls if c.is_step), None),
+        training=session.step.trains,
+        calls=calls,
+        counts=tuple(_count(entry, steps, middle) for entry in session.ledger.entries.values()),
+        traced=tuple(
+            _traced(f, functions.get((f.file, f.line)), number) for f in session.retraces.functions.values()
+        ),
+        gauges={name: _gauge(session, name) for name in session.gauges},
+        spells=_spells(session, step),
+        clock=session.clock,
+        ended=session.ended is not None,
+        failed=session.ended is not None and session.ended.code != 0,
+        alone=alone,
+        cpu_paces=session.gauges.paces("cpu seconds", PARTS),
+    )
+
+
+def _count(e: Entry, steps: int, middle: int) -> Count:
+    t = e.tally
+    return Count(
+        t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps, middle), e.since,
+        e.growth(steps) / 1e9, t.library,
+    )  # fmt: skip
+
+
+def _gauge(session: Session, name: str) -> Grows:
+    first, last, largest, _ = session.gauges.summary(name)
+    return Grows(first, last, largest, session.gauges.trend(name), session.gauges.rise(name))
+
+
+def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
+    found = session.spells.all()
+    if step is None:
+        return found
+    kept, tail = step.blocks.stretch(), step.blocks.tail()
+    return tuple(with_steps(spell, kept, tail) for spell in found)
+
+
+def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> Call:
+    calls, seconds, cpu, excess, staged, longest = s.calls, s.seconds, math.nan, 0.0, False, 0.0
+    if is_step:  # of the others nobody asks, and there may be hundreds
+        kept = s.blocks.stretch()
+        known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
+        cpu = float(np.median(known)) if len(known) else math.nan
+        excess = _excess(kept.wall, s.calls)
+        staged = _in_jumps(kept.wall) > JUMPS or _at_traces(kept, anew) > TRACED_RISE
+    elif s.kind == "data-wait" and len(kept := s.blocks.stretch()):
+        longest = float(kept.wall.max())
+    elif s.kind == "gc" and len(kept := s.blocks.stretch()):
+        own = kept.start >= since
+        calls, seconds = (
+            round(calls * own.mean()),
+            seconds * float(kept.wall[own].sum() / max(kept.wall.sum(), 1e-12)),
+        )
+    return Call(
+        id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=calls,
+        seconds=seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
+        cpu=cpu, trend=s.trend, is_step=is_step, first_at=s.first_at, excess=excess,
+        staged=staged, longest=longest, library=s.info.library,
+    )  # fmt: skip
+
+
+def _excess(wall: np.ndarray, calls: int) -> float:
+    """What the turns took beyond the pace of their beginning, the very first ones (a warm-up) left out."""
+    if len(wall) < 20:
+        return 0.0
+    early = float(np.median(wall[len(wall) // 20 : len(wall) // 5 + 1]))
+    return float(np.maximum(wall - early, 0.0).mean()) * calls
+
+
+def _in_jumps(wall: np.ndarray) -> float:
+    """The part of all rises that came in two jumps."""
+    if len(wall) < 4 * STAGES:
+        return 0.0
+    levels = [float(np.median(part)) for part in np.array_split(wall, STAGES)]
+    rises = sorted((max(0.0, b - a) for a, b in itertools.pairwise(levels)), reverse=True)
+    return sum(rises[:2]) / sum(rises) if sum(rises) > 0 else 0.0
+
+
+def _at_traces(kept: Stretch, anew: list[int]) -> float:
+    """The part of the rise that came where a function was traced for something new: between two traces, all turns do
+    the same work unless something grows."""
+    cuts = [cut for cut in np.unique(np.searchsorted(kept.start, anew)) if 0 < cut < len(kept)]
+    if not 0 < len(cuts) < TRACED_STAGES:
+        return 0.0
+    known = np.mean(np.isfinite(kept.cpu) & (kept.cpu > 0)) >= CPU_KNOWN
+    took = kept.cpu if known else kept.wall
+    stages = [part for part in np.split(took, cuts) if len(part) >= LEAST_TURNS]
+    ends = [[float(np.nanmedian(third)) for third in np.array_split(part, 3)] for part in stages]
+    rise = ends[-1][-1] - ends[0][0] if ends else 0.0
+    return 1.0 - sum(last - first for first, _, last in ends) / rise if rise > 0 else 0.0
+
+
+def _numbering(step: StreamStats | None) -> Callable[[int], int]:
+    """From a time to the number of the step then."""
+    if step is None:
+        return lambda at: 0
+    kept = step.blocks.stretch()
+    return lambda at: (
+        int(kept.index[np.searchsorted(kept.start, at, "right") - 1])
+        if len(kept) and at >= kept.start[0]
+        else 0
+    )
+
+
+def _functions(streams: list[StreamStats]) -> dict[tuple[str, int], StreamStats]:
+    """The stream of each function, by its place; of several, the one with most calls."""
+    found: dict[tuple[str, int], StreamStats] = {}
+    for s in streams:
+        place = (s.info.file, s.info.line)
+        if s.kind.endswith("function") and (place not in found or s.calls > found[place].calls):
+            found[place] = s
+    return found
+
+
+def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int], int]) -> Traced:
+    newest, late = f.newest_avoidable, f.avoidable
+    if newest and stats is not None and stats.calls and len(kept := stats.blocks.stretch()):
+        middle = kept.start[np.searchsorted(kept.index, stats.calls / 2) - 1 if len(kept) > 1 else 0]
+        # Of more than are kept, the newest stand for all.
+        late -= late * bisect.bisect_left(newest, (int(middle), 0)) // len(newest)
+    user = f.callers.most_common(1)[0][0] if f.callers else ("", 0)
+    blames = sorted(f.blames.values(), key=lambda b: -b.count)
+    return Traced(
+        function=f.function, file=f.file, line=f.line, user_file=user[0], user_line=user[1],
+        count=f.count, nested=f.nested, calls=max(stats.calls if stats else 0, f.count - f.nested),
+        seconds=f.seconds, avoidable=f.avoidable, avoidable_seconds=f.avoidable_seconds,
+        late=late, since=number(newest[0][0]) if newest else 0, longest=f.longest / 1e9, jit=f.jit,
+        instances=sum(b.count for b in blames if b.cause == "new-instance"), called_with=f.called_with,
+        blames=tuple(
+            Blamed(b.argument, b.cause, b.count, len(b.values), *b.example)
+            for b in blames
+            if b.cause in RETRACE_CAUSES
+        ),
+        library=f.library,
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+"""What the rules need of the past, in bounded memory: how counts grew with the steps."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from dataclasses import dataclass, field
+
+from ..agent.protocol.events import Tally
+
+#: Points of a count's history that are kept; then every second one.
+_POINTS = 64
+
+Key = tuple[str, str, str, int]
+
+
+@dataclass(slots=True)
+class Entry:
+    tally: Tally
+    history: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """The step at that time, the count, and the wall time; and that time."""
+
+    @property
+    def since(self) -> int:
+        return self.history[0][0] if self.history else 0
+
+    def late(self, steps: int, middle: int) -> float:
+        """The share of the count that came in the second half of the steps; without steps, after the time `middle`."""
+        if steps:
+            early = self._by(steps // 2)[1]
+        else:
+            early = max((count for _, count, _, at in self.history if at <= middle), default=0)
+        return 1.0 - early / self.tally.count if self.tally.count else 0.0
+
+    def growth(self, steps: int) -> int:
+        """How much more time it took in the second half of the steps than in the first; what was before the
+        steps is in neither."""
+        first, middle = self._by(0)[2], self._by(steps // 2)[2]
+        return (self.tally.wall - middle) - (middle - first)
+
+    def _by(self, step: int) -> tuple[int, int, int, int]:
+        before = bisect.bisect_right(self.history, (step, math.inf))
+        return self.history[before - 1] if before else (0, 0, 0, 0)
+
+
+class Ledger:
+    """The newest tally of each kind and line, and how it came about."""
+
+    def __init__(self) -> None:
+        self.entries: dict[Key, Entry] = {}
+        self._first = self._last = 0
+
+    @property
+    def middle(self) -> int:
+        """Half the time in which anything was told."""
+        return (self._first + self._last) // 2
+
+    def add(self, tally: Tally, step: int) -> None:
+        key = (tally.what, tally.symbol, tally.file, tally.line)
+        entry = self.entries.setdefault(key, Entry(tally))
+        entry.tally = tally
+        entry.history.append((step, tally.count, tally.wall, tally.at))
+        self._first, self._last = self._first or tally.at, tally.at
+        if len(entry.history) > _POINTS:
+            del entry.history[1:-1:2]

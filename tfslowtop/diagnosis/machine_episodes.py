@@ -1,0 +1,207 @@
+"""From when to when the machine held the program back: found as readings come, kept in little memory.
+
+A finding has to be there within 5 s of what it tells. The host's figures are over a second and half of one
+has to pass before they show it, a row comes up to half a second later, and the next view up to another: that
+leaves `HOLDS` for making sure, with a second to spare on a busy machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..state.view import Gpu
+from ..stats.blocks import Floats, Stretch
+from .conditions import DEVICE, HOST, Condition, Readings, by_device
+
+_SECOND = 1_000_000_000
+#: A row of readings about twice a second, as often as GPUs are read.
+_EVERY = int(0.45 * _SECOND)
+#: Shorter than this is a visit, not a condition. A visitor who is away at two rows in succession has left; a
+#: condition is over after `_AWAY`.
+HOLDS, _LEFT, _AWAY = int(1.5 * _SECOND), int(0.8 * _SECOND), 3 * _SECOND
+#: It is compared with the half minute before it. With fewer rows than `_CALM` before, it was so from the start.
+_BEFORE = 30 * _SECOND
+_ROWS, _CALM = _BEFORE // _EVERY, 5
+#: A row stands until the next, but not for longer than this.
+_STANDS = 2 * _SECOND
+#: Fewer steps than this have no median that one could compare.
+_STEPS = 3
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """A condition that held for a while."""
+
+    cause: str
+    gpu: str
+    """The device's label; empty for the host."""
+    since: int
+    until: int
+    lasting: bool
+    lost: float
+    """Seconds, by what the readings alone tell."""
+    begun: bool
+    """Whether its beginning was seen; else it was so from the start."""
+    before: Mapping[str, float]
+    """The means of its readings in the time before, those that there were."""
+    during: Mapping[str, float]
+    times: int = 1
+    """How often there was one like it, itself counted."""
+    others_lost: float = 0.0
+    """Seconds lost in the others."""
+    step: int = 0
+    """The number of the step at which it began."""
+    step_before: float = math.nan
+    """What a step took, the median; NaN with too few steps to say."""
+    step_during: float = math.nan
+
+    @property
+    def seconds(self) -> float:
+        return (self.until - self.since) / _SECOND
+
+    @property
+    def slower(self) -> float:
+        """How many times as long a step takes; NaN where that is not known."""
+        return self.step_during / self.step_before if self.step_before > 0 else math.nan
+
+
+@dataclass(slots=True)
+class _Open:
+    """A spell that is going on, or was a moment ago."""
+
+    since: int
+    until: int
+    begun: bool
+    before: Readings
+    lost: float = 0.0
+    sums: dict[str, tuple[float, int]] = field(default_factory=dict)
+    bits: float | None = None
+
+    def add(self, at: int, elapsed: int, share: float, now: Readings) -> None:
+        self.until = at
+        self.lost += share * min(elapsed, _STANDS) / _SECOND
+        self.bits = now.get("throttle")  # a mean of bits means nothing
+        for name, value in now.items():
+            total, count = self.sums.get(name, (0.0, 0))
+            self.sums[name] = total + value, count + 1
+
+    @property
+    def confirmed(self) -> bool:
+        return self.until - self.since >= HOLDS
+
+    def spell(self, key: Key, lasting: bool) -> Spell:
+        during = {name: total / count for name, (total, count) in self.sums.items()}
+        if self.bits is not None:
+            during["throttle"] = self.bits
+        return Spell(*key, self.since, self.until, lasting, self.lost, self.begun, self.before, during)
+
+
+class Spells:
+    def __init__(self) -> None:
+        self._at = 0
+        self._rows: deque[tuple[int, dict[str, dict[str, float]]]] = deque(maxlen=_ROWS)
+        self._open: dict[Key, _Open] = {}
+        self._over: dict[Key, list[Spell]] = {}
+        """The longest of each kind that is over, and the newest."""
+        self._sums: dict[Key, tuple[int, float]] = {}
+        """Of all that are over: how many, and the seconds lost."""
+
+    def add(self, at: int, readings: Readings, gpus: Iterable[Gpu]) -> bool:
+        """The readings as they stand; more than about two rows a second are not looked at.
+
+        Says whether there is something new to tell.
+        """
+        elapsed = at - self._at if self._at else 0
+        if self._at and elapsed < _EVERY:
+            return False
+        self._at = at
+        devices = by_device(readings, gpus)
+        news = [
+            self._judge(at, elapsed, condition, label, now)
+            for label, now in devices.items()
+            for condition in (DEVICE if label else HOST)
+        ]
+        for key, mine in list(self._open.items()):
+            if at - mine.until > (_AWAY if mine.confirmed else _LEFT):
+                del self._open[key]
+                if mine.confirmed:
+                    self._close(key, mine.spell(key, False))
+        self._rows.append((at, devices))
+        return any(news)
+
+    def all(self) -> tuple[Spell, ...]:
+        """One of each kind: that which lasts, or else the longest."""
+        found = {key: longest for key, (longest, _) in self._over.items()}
+        found |= {key: mine.spell(key, True) for key, mine in self._open.items() if mine.confirmed}
+        result = []
+        for key, spell in found.items():
+            times, lost = self._sums.get(key, (0, 0.0))
+            more = (times + 1, lost) if spell.lasting else (times, lost - spell.lost)
+            result.append(replace(spell, times=more[0], others_lost=more[1]))
+        return tuple(result)
+
+    def _judge(self, at: int, elapsed: int, condition: Condition, label: str, now: Readings) -> bool:
+        """Whether with this row it is a spell."""
+        key = condition.cause, label
+        mine = self._open.get(key)
+
+        def usual(name: str) -> float:
+            return mine.before.get(name, math.nan) if mine is not None else self._mean(key, name)
+
+        share = condition.holds(now, usual)
+        if share is None:
+            return False
+        if mine is None:
+            means = ((name, self._mean(key, name)) for name in condition.shown)
+            before = {name: mean for name, mean in means if math.isfinite(mean)}
+            mine = self._open[key] = _Open(at, at, len(self._calm(key)) >= _CALM, before)
+        known = mine.confirmed
+        mine.add(at, elapsed, share, {name: now[name] for name in condition.shown if name in now})
+        return mine.confirmed and not known
+
+    def _calm(self, key: Key) -> list[dict[str, float]]:
+        """The rows of the time before: since the last spell of this kind, if that was within the half minute.
+
+        A device that was lost in between has none: it does not get slower when it comes back as it was.
+        """
+        since = self._over[key][1].until if key in self._over else 0
+        return [row[key[1]] for at, row in self._rows if at > since and key[1] in row]
+
+    def _mean(self, key: Key, name: str) -> float:
+        values = [row[name] for row in self._calm(key) if name in row]
+        return sum(values) / len(values) if len(values) >= _CALM else math.nan
+
+    def _close(self, key: Key, spell: Spell) -> None:
+        longest = max((self._over.get(key, [spell])[0], spell), key=lambda s: s.seconds)
+        self._over[key] = [longest, spell]
+        times, lost = self._sums.get(key, (0, 0.0))
+        self._sums[key] = times + 1, lost + spell.lost
+
+
+def with_steps(spell: Spell, kept: Stretch, tail: Stretch) -> Spell:
+    """The same, with what a step took before it and while it lasted; `tail` has the last seconds in full."""
+    start = np.concatenate((kept.start, tail.start))
+    wall = np.concatenate((kept.wall, tail.wall))
+    during = wall[(start >= spell.since) & (start <= spell.until)]
+    before = wall[(start >= spell.since - _BEFORE) & (start < spell.since)] if spell.begun else wall[:0]
+    first = int(np.searchsorted(kept.start, spell.since))
+    if spell.begun and len(before) < _STEPS:
+        # Of a long run few steps are kept, and of slow ones there are few: the last that there are.
+        before = kept.wall[max(0, first - _STEPS) : first]
+    return replace(
+        spell,
+        step=int(kept.index[min(first, len(kept) - 1)]) if len(kept) else 0,
+        step_before=_median(before),
+        step_during=_median(during),
+    )
+
+
+def _median(wall: Floats) -> float:
+    return float(np.median(wall)) if len(wall) >= _STEPS else math.nan

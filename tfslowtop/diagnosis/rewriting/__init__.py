@@ -1,0 +1,1 @@
+"""Changes to the user's source that a finding proposes."""

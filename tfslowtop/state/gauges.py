@@ -1,0 +1,139 @@
+"""Readings over time that have a curve: memory, and what the target counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..agent.protocol.events import Gauge
+from ..stats.blocks import Ints, Ring
+from ..stats.series import Series
+from ..stats.trend import Trend, describe, describe_leak, slope
+from .curves import filled
+from .view import PanelView, Window
+
+#: How the name of a gauge in bytes ends; all others are counts.
+_BYTES = ("rss", "memory")
+#: Growth of memory that is worth a word.
+_MATTERS = float(4 << 20)
+_POINTS = 4096
+#: Gauges with a curve; a box with sixteen GPUs has about forty.
+MOST = 64
+#: Readings of a third of the steps that say something about it.
+_FEW = 5
+
+
+def _points() -> Ring:
+    return Ring(_POINTS, np.float64, np.float64)
+
+
+@dataclass(slots=True)
+class _Gauge:
+    series: Series = field(default_factory=Series)
+    points: Ring = field(default_factory=_points)
+    """Iteration and value, since the last toggle: what a leak is measured on."""
+    trend: Trend | None = None
+    first: float = math.nan
+
+
+class Gauges:
+    def __init__(self) -> None:
+        self._all: dict[str, _Gauge] = {}
+        self._thoughts = 0
+        self.full = False
+        """Whether there was one too many."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def add(self, readings: Iterable[Gauge], times: Ints, iterations: int, since: int) -> None:
+        """`times` is when the last of so many iterations began: the clock says what belongs together.
+
+        What was read before `since`, the last toggle, says nothing about what came after it.
+        """
+        new: dict[str, list[Gauge]] = {}
+        for reading in readings:
+            new.setdefault(reading.name, []).append(reading)
+        for name, some in new.items():
+            gauge = self._all.get(name)
+            if gauge is None:
+                if len(self._all) >= MOST:
+                    self.full = True
+                    continue
+                gauge = self._all[name] = _Gauge()
+            at = np.array([reading.at for reading in some], np.int64)
+            values = np.array([reading.value for reading in some], np.float64)
+            gauge.series.add(at, values)
+            if math.isnan(gauge.first):
+                gauge.first = some[0].value
+            if iterations:
+                later = len(times) - np.searchsorted(times, at)
+                counts = np.isfinite(values) & (at >= since)
+                places = np.maximum(0, iterations - later).astype(np.float64)
+                gauge.points.push(places[counts], values[counts])
+
+    def toggle(self) -> None:
+        for gauge in self._all.values():
+            gauge.points, gauge.trend = _points(), None
+
+    def think(self, last: bool) -> None:
+        self._thoughts += 1
+        # Of a script there are a dozen, and a second later they say the same.
+        for name, gauge in self._all.items():
+            if self._thoughts % 2 or last or gauge.trend is None:
+                index, values = gauge.points.last(_POINTS)
+                gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
+
+    def trend(self, name: str) -> Trend | None:
+        return self._all[name].trend if name in self._all else None
+
+    def summary(self, name: str) -> tuple[float, float, float, float | None]:
+        """First, last and largest value, and the slope per step where one can be given."""
+        gauge = self._all[name]
+        told = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
+        line = gauge.trend.slope if gauge.trend is not None and told else None
+        return gauge.first, gauge.series.last, gauge.series.maximum, line
+
+    def rise(self, name: str) -> float:
+        """By how much the last third of the steps is above the first; the first tenth is a warm-up."""
+        values = self._all[name].points.last(_POINTS)[1]
+        values = values[len(values) // 10 :]
+        third = len(values) // 3
+        return float(values[-third:].min() - values[:third].max()) if third >= _FEW else 0.0
+
+    def paces(self, name: str, parts: int) -> tuple[float, ...]:
+        """What a count gains per iteration, in so many equal parts of the iterations after a warm-up; nothing
+        where there are too few readings."""
+        if name not in self._all:
+            return ()
+        index, values = self._all[name].points.last(_POINTS)
+        known = np.isfinite(values)
+        index, values = index[known], values[known]
+        if len(index) < _FEW * parts or index[-1] - index[0] < _FEW * parts:
+            return ()
+        edges = np.linspace(index[0] + (index[-1] - index[0]) / 20, index[-1], parts + 1)
+        return tuple((np.diff(np.interp(edges, index, values)) / np.diff(edges)).tolist())
+
+    def panels(self, window: Window) -> list[PanelView]:
+        return [_panel(name, gauge, window) for name, gauge in self._all.items()]
+
+
+def _panel(name: str, gauge: _Gauge, window: Window) -> PanelView:
+    unit = "B" if name.endswith(_BYTES) else ""
+    spread = gauge.series.spread()
+    median, p95 = spread.quantiles((0.5, 0.95))
+    say: Callable[[Trend], str] = describe_leak if unit == "B" else describe
+    return PanelView(
+        name=name,
+        unit=unit,
+        curve=filled(gauge.series.curve(*window), window[1]),
+        now=gauge.series.last,
+        median=median,
+        p95=p95,
+        trend=gauge.trend,
+        words=say(gauge.trend) if gauge.trend else "",
+        spread=spread,
+    )

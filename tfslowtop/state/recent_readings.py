@@ -1,0 +1,67 @@
+"""The last minutes of a few sensors' readings, one value a second: enough for a small curve, and no more.
+
+A series of its own for each reading would take a megabyte; a box with eight GPUs has a hundred of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from collections.abc import Mapping
+
+from ..agent.protocol.events import Gauge
+
+_SECOND = 1_000_000_000
+#: Seconds that are kept.
+KEPT = 240
+#: A reading that its sensor has left out for this long is not given any more: the driver refuses it, or the
+#: device is gone. Against the sensor's own newest one, as a slow driver is no silent one.
+_STALE = 10 * _SECOND
+_CURVED = re.compile(r"rss|cpu|machine\.others|(tf\.)?gpu\.[^.]+\.(memory|clock|utilisation)")
+
+
+class Recent:
+    def __init__(self) -> None:
+        self._at: dict[str, int] = {}
+        self._newest = {True: 0, False: 0}
+        self._kept: dict[str, deque[float]] = {}
+        self._second = 0
+        self._seen: Mapping[str, tuple[float, ...]] = {}
+
+    def add(self, gauges: list[Gauge], readings: dict[str, float]) -> None:
+        """Takes note of new gauges, whose values are in `readings` already; takes out what is stale."""
+        for gauge in gauges:
+            self._at[gauge.name] = gauge.at
+            gpu = gauge.name.startswith("gpu.")
+            self._newest[gpu] = max(self._newest[gpu], gauge.at)
+        second = max(self._newest.values()) // _SECOND
+        if second > self._second:
+            self._second = second
+            self._forget(readings)
+            self._keep(readings)
+
+    def drop_gpus(self, readings: dict[str, float]) -> None:
+        """No device answers any more: what they said last is not how they are."""
+        for name in [name for name in self._at if name.startswith("gpu.")]:
+            self._at.pop(name)
+            readings.pop(name, None)
+
+    def histories(self) -> Mapping[str, tuple[float, ...]]:
+        """By name: a value a second, the newest last. Not changed afterwards."""
+        return self._seen
+
+    def _forget(self, readings: dict[str, float]) -> None:
+        stale = [n for n, at in self._at.items() if self._newest[n.startswith("gpu.")] - at > _STALE]
+        for name in stale:
+            del self._at[name]
+            readings.pop(name, None)
+
+    def _keep(self, readings: dict[str, float]) -> None:
+        for name in readings:
+            if name not in self._kept and _CURVED.fullmatch(name):
+                self._kept[name] = deque(maxlen=KEPT)
+        for name, kept in self._kept.items():
+            lost = readings.get(name.rpartition(".")[0] + ".lost", 0.0)
+            kept.append(math.nan if lost else readings.get(name, math.nan))
+        self._seen = {name: tuple(kept) for name, kept in self._kept.items()}

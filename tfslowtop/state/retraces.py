@@ -1,0 +1,189 @@
+"""Traces by function: how many, what they cost, and which argument was to blame."""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from ..agent.protocol.events import Reason, Trace
+
+#: Reasons that are nobody's fault.
+INNOCENT = frozenset({"first-trace", "second-trace", "new-context", "relaxed", "new-instance"})
+#: Different values that are remembered per argument, and of all arguments together.
+_MOST_VALUES = 1000
+_MOST_VALUES_IN_ALL = 50_000
+#: Avoidable traces of a function whose time is remembered.
+_MOST_NEWEST = 2000
+#: Functions, and arguments and callers of each, beyond which no new ones are told apart.
+MOST_FUNCTIONS = 1000
+_MOST_PER_FUNCTION = 64
+_OTHERS = ("other functions", "", 0)
+
+_REMEDIES = {
+    "retrace-python-value": "Pass tf.constant({name}) or a tf.Variable.",
+    "retrace-shape": "Give it an input_signature with None in that dimension, or reduce_retracing=True.",
+    "retrace-dtype": "Convert it to one dtype before the call.",
+    "retrace-structure": "Pass one tensor, or a container that keeps its length and keys.",
+    "retrace-object": "Pass the same object each time, or tensors instead of it.",
+    "function-recreated": "Create the tf.function once, outside the loop.",
+}
+
+
+@dataclass(slots=True)
+class Blame:
+    """One argument and one cause: how often, and what the values were."""
+
+    argument: str
+    cause: str
+    count: int = 0
+    values: set[str] = field(default_factory=set)
+    example: tuple[str, str] = ("", "")
+
+    def add(self, reason: Reason, room: bool) -> int:
+        """How many values are new; without `room` none is remembered."""
+        self.count += 1
+        self.example = (reason.before, reason.after)
+        known = len(self.values)
+        if room and known < _MOST_VALUES:
+            self.values |= {reason.before, reason.after}
+        return len(self.values) - known
+
+
+@dataclass(slots=True)
+class FunctionTraces:
+    """All traces of one function."""
+
+    function: str
+    file: str
+    line: int
+    count: int = 0
+    nanoseconds: int = 0
+    blames: dict[tuple[str, str], Blame] = field(default_factory=dict)
+    callers: Counter[tuple[str, int]] = field(default_factory=Counter)
+    nested: int = 0
+    """Traces inside another function's trace: that one's doing."""
+    jit: bool = False
+    library: bool = False
+    """Whether the function is a library's and not the user's own."""
+    avoidable: int = 0
+    """Traces a code change would avoid: for a reason that is somebody's fault, and not inside another trace,
+    whose doing they would be."""
+    avoidable_nanoseconds: int = 0
+    newest_avoidable: list[tuple[int, int]] = field(default_factory=list)
+    """When the newest of them began, and what each took."""
+    longest: int = 0
+    called_with: str = ""
+
+    @property
+    def seconds(self) -> float:
+        return self.nanoseconds / 1e9
+
+    @property
+    def avoidable_seconds(self) -> float:
+        return self.avoidable_nanoseconds / 1e9
+
+    @property
+    def worst(self) -> Blame | None:
+        guilty = [b for b in self.blames.values() if b.cause not in INNOCENT]
+        return max(guilty, key=lambda b: b.count, default=None)
+
+    def add(self, trace: Trace, room: bool = True) -> int:
+        """How many values of arguments are new."""
+        self.count += 1
+        self.nanoseconds += 0 if trace.nested else trace.wall
+        self.nested += trace.nested
+        self.jit |= trace.jit
+        self.library = trace.library
+        self.longest = max(self.longest, 0 if trace.nested else trace.wall)
+        if not trace.nested and any(r.cause not in INNOCENT for r in trace.reasons):
+            self.avoidable += 1
+            self.avoidable_nanoseconds += trace.wall
+            # Threads overlap, and traces come in the order of their ends.
+            bisect.insort(self.newest_avoidable, (trace.at, trace.wall))
+            del self.newest_avoidable[:-_MOST_NEWEST]
+        if trace.reasons and trace.reasons[0].cause == "first-trace":
+            self.called_with = trace.reasons[0].after
+        caller = (trace.user_file, trace.user_line)
+        if trace.user_file and (caller in self.callers or len(self.callers) < _MOST_PER_FUNCTION):
+            self.callers[caller] += 1
+        return sum(self._blame(reason, room) for reason in trace.reasons)
+
+    def _blame(self, reason: Reason, room: bool) -> int:
+        key = (reason.argument, reason.cause)
+        blame = self.blames.get(key)
+        if blame is None:
+            if len(self.blames) >= _MOST_PER_FUNCTION:
+                return 0
+            blame = self.blames[key] = Blame(*key)
+        return blame.add(reason, room)
+
+
+class Retraces:
+    def __init__(self) -> None:
+        self.functions: dict[tuple[str, str, int], FunctionTraces] = {}
+        self._values = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether some functions are counted together."""
+        return _OTHERS in self.functions
+
+    def add(self, trace: Trace) -> None:
+        key = (trace.function, trace.file, trace.line)
+        function = self.functions.get(key)
+        if function is None:
+            if len(self.functions) >= MOST_FUNCTIONS:
+                # Nobody is to blame for what many functions did.
+                key, trace = _OTHERS, replace(trace, reasons=())
+            function = self.functions.setdefault(key, FunctionTraces(*key))
+        self._values += function.add(trace, self._values < _MOST_VALUES_IN_ALL)
+
+    def counts(self) -> dict[tuple[str, int], int]:
+        """By file and line, for the table of streams."""
+        totals: Counter[tuple[str, int]] = Counter()
+        for f in self.functions.values():
+            totals[f.file, f.line] += f.count
+        return dict(totals)
+
+    def sentences(self, calls: dict[tuple[str, int], int], worked: float, most: int = 3) -> tuple[str, ...]:
+        """The functions that were traced again for a reason that can be mended, the dearest first."""
+        guilty = sorted((f for f in self.functions.values() if f.avoidable > 1), key=lambda f: -f.nanoseconds)
+        return tuple(sentence(f, calls.get((f.file, f.line), 0), worked) for f in guilty[:most])
+
+
+def sentence(f: FunctionTraces, calls: int, worked: float) -> str:
+    """`train_step (train.py:42) traced 37 times in 40 calls, 7.8 s (94 % of the time). lr: …`."""
+    place = f"{f.function} ({_short(f.file)}:{f.line})" if f.file else f.function
+    within = f" in {max(calls, f.count)} calls" if calls else ""
+    share = f" ({min(100.0, 100 * f.seconds / worked):.0f} % of the time)" if worked > 0 else ""
+    text = f"{place} traced {f.count} times{within}, {f.seconds:.1f} s{share}."
+    blame = f.worst
+    return f"{text} {explain(blame)}" if blame else text
+
+
+def explain(blame: Blame) -> str:
+    """Which argument, what about it, and what to do."""
+    name = blame.argument or "an argument"
+    before, after = blame.example
+    remedy = _REMEDIES.get(blame.cause, "").format(name=name)
+    if blame.cause == "function-recreated":
+        return f"It is created anew, so every call is a first call. {remedy}"
+    change = f"({before}, then {after})"
+    if blame.cause == "retrace-python-value":
+        kind, _, first = before.partition(" ")
+        other, _, second = after.partition(" ")
+        kind, change = (kind, f"({first}, then {second})") if kind == other and first else ("value", change)
+        what = f"Python {kind}, {len(blame.values)} different values {change}"
+    elif blame.cause == "retrace-shape":
+        what = f"{len(blame.values)} different shapes {change}"
+    elif blame.cause == "retrace-object":
+        what = f"a new Python object at {blame.count} calls ({after})"
+    else:
+        word = {"retrace-dtype": "dtype", "retrace-structure": "structure"}.get(blame.cause, blame.cause)
+        what = f"its {word} changes {change}"
+    return f"{name}: {what}. {remedy}".rstrip()
+
+
+def _short(file: str) -> str:
+    return file.rsplit("/", 1)[-1]

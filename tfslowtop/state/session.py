@@ -1,0 +1,348 @@
+"""Everything known about one run: events in, an immutable view out.
+
+One thread owns it. What is kept is bounded: series and blocks are, and of lists only the newest entries stay.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from ..agent.protocol import events
+from ..agent.protocol.events import SAMPLE
+from ..diagnosis.engine import diagnose, healthy
+from ..diagnosis.facts import gather
+from ..diagnosis.finding import Finding
+from ..diagnosis.ledger import Ledger
+from ..diagnosis.machine_episodes import Spells
+from ..stats.blocks import Stretch
+from .gauges import MOST as MOST_GAUGES
+from .gauges import Gauges
+from .notes import Notes
+from .readings import KnownGpus, Reading, Sensed
+from .recent_readings import Recent
+from .retraces import MOST_FUNCTIONS, Retraces
+from .shares import Shares
+from .step import Step
+from .streams import MOST_STREAMS, Streams
+from .traces import Traces
+from .view import MAX_OUTPUT, Gpu, View
+
+_SECOND = 1_000_000_000
+#: Trends and effects are recomputed this often; curves at every view.
+_THINK_EVERY = _SECOND
+#: A reading from here on is none: sums and squares of it would not be numbers any more.
+_LARGEST = 1e30
+#: Counted lines, readings, and streams that lost samples, of which an entry is kept. An entry of the ledger
+#: takes up to 12 KB.
+_MOST_TALLIES, _MOST_READINGS, _MOST_LOSERS = 2_000, 1_000, 10_000
+
+
+def drawn(name: str) -> bool:
+    """Whether a sensor's gauge has a curve of its own."""
+    return name == "rss" or (name.startswith("gpu.") and name.endswith(".memory"))
+
+
+class Session:
+    def __init__(self) -> None:
+        self.streams = Streams()
+        self.gauges = Gauges()
+        self.step = Step(on_toggle=self.gauges.toggle)
+        self.retraces = Retraces()
+        self.ledger = Ledger()
+        self.spells = Spells()
+        self.clock = 0
+        """The time of day minus the time of the events, in ns: for telling when something was."""
+        self.failure: events.Failed | None = None
+        self.ended: events.Ended | None = None
+        self.output = ""
+        self.readings: dict[str, float] = {}
+        self.about = events.About("", ())
+        """Empty until TensorFlow is there."""
+        self._findings: tuple[Finding, ...] = ()
+        self._healthy = ""
+        self._recent = Recent()
+        self._gpus: tuple[Gpu, ...] = ()
+        self._no_gpu = ""
+        self._shares = Shares()
+        self._traces = Traces()
+        self._kept: dict[str, int] = {}
+        """Tensors that each container of the program's has gained."""
+        self._notes = Notes()
+        self.phase = events.Phase("starting", "", 0)
+        self._hello = events.Hello(0, "", 0, "")
+        self._waiting: list[events.Gauge] = []
+        self._written: list[str] = []
+        self._lost: dict[int, int] = {}
+        self._started = 0
+        self._thought = 0
+
+    # Events in
+
+    def feed(self, batch: Iterable[events.Event | Reading]) -> None:
+        take = self._take  # once: to look it up takes longer than most events do
+        for event in batch:
+            take(event)
+        self._traces.settle()
+        if self._written:  # once for all: a program may print a million lines a second
+            written = "".join([self.output, *self._written])
+            self.output, self._written = written[-MAX_OUTPUT:], []
+        gauges, self._waiting = self._waiting, []
+        if gauges:  # last, when it is known which iterations ran when they were read
+            self.gauges.add(gauges, self.step.times(), self.step.iterations, self.step.since)
+        self._tell_limits()
+
+    def _tell_limits(self) -> None:
+        """Says what is not shown one by one, once."""
+        if self.streams.others is not None:
+            self._notes.once(f"More than {MOST_STREAMS} streams: the least active are shown as one.")
+        if self.gauges.full:
+            self._notes.once(f"More than {MOST_GAUGES} gauges: the later ones are not shown.")
+        if self.retraces.full:
+            self._notes.once(
+                f"More than {MOST_FUNCTIONS:,} traced functions: the later ones are shown as one."
+            )
+        if len(self.ledger.entries) >= _MOST_TALLIES:
+            self._notes.once(f"More than {_MOST_TALLIES:,} counted lines: the later ones are not shown.")
+
+    def sense(self, gauges: Iterable[events.Gauge]) -> None:
+        """What the sensors read from outside: dozens of values, of which a few have a curve."""
+        gauges = list(gauges)
+        for gauge in gauges:
+            self.readings[gauge.name] = gauge.value
+        self._recent.add(gauges, self.readings)
+        if self.step.iterations and gauges and self.spells.add(gauges[-1].at, self.readings, self._gpus):
+            self._thought = 0  # it is to be told at once
+        # A process that has gone has no memory: that is no reading of it.
+        self._waiting += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss")]
+
+    def know_gpus(self, gpus: tuple[Gpu, ...], reason: str) -> None:
+        """Which devices there are, or in a sentence why there is none."""
+        if reason:
+            self._recent.drop_gpus(self.readings)
+        self._gpus, self._no_gpu = gpus, reason
+
+    @functools.singledispatchmethod
+    def _take(self, event: object) -> None:
+        raise TypeError(f"not an event: {event!r}")
+
+    @_take.register
+    def _(self, event: events.Samples) -> None:
+        records = np.maximum(np.frombuffer(event.packed, "<i8"), 0).reshape(-1, SAMPLE.size // 8)
+        if not len(records):
+            return
+        start = np.ascontiguousarray(records[:, 0])
+        # No call takes no time: it was shorter than the clock can tell. Rates and shares divide by it.
+        wall = np.maximum(records[:, 1], 1)
+        stats = self.streams.all.get(event.stream)
+        if stats is None:
+            self.streams.add_to_others(
+                event.stream, len(wall), float(wall.sum(dtype=np.float64)) / 1e9, int(start.min())
+            )
+            return
+        index = event.first + np.arange(len(records), dtype=np.float64)
+        some = Stretch(index, start, wall / 1e9, records[:, 2] / 1e9)
+        stats.add(some)
+        self._shares.add(stats.kind, start, wall)
+        if self.step.is_of(event.stream):
+            self.step.add(event.first, some)
+
+    @_take.register
+    def _(self, event: events.Folded) -> None:
+        stats = self.streams.all.get(event.stream)
+        if stats is None:
+            seconds = max(event.wall_sum, event.count) / 1e9
+            self.streams.add_to_others(event.stream, event.count, seconds, event.start)
+            return
+        sketch = np.maximum(np.array(event.sketch, np.float64), 1.0) / 1e9
+        stats.add_folded(event, sketch)
+        self._shares.add_folded(stats.kind, event)
+        if self.step.is_of(event.stream):
+            self.step.add_folded(event, sketch)
+
+    @_take.register
+    def _(self, event: events.Toggled) -> None:
+        self.step.toggle(event)
+
+    @_take.register
+    def _(self, event: events.Block) -> None:
+        self.step.block(event)
+
+    @_take.register
+    def _(self, event: events.Gauge) -> None:
+        if not abs(event.value) < _LARGEST:
+            event = replace(event, value=math.nan)
+        if event.name.startswith("tf.gpu.") and (
+            event.name in self.readings or len(self.readings) < _MOST_READINGS
+        ):
+            self.readings[event.name] = event.value
+            if event.name.endswith((".peak", ".limit")):  # they have no shape of their own to draw
+                return
+        self._waiting.append(event)
+
+    @_take.register
+    def _(self, event: events.Trace) -> None:
+        self._traces.add(event)
+        self.retraces.add(event)
+
+    @_take.register
+    def _(self, event: events.Stream) -> None:
+        self.streams.announce(event)
+        # A scenario has one stream, its kernel. A script's step is chosen in the target, which says so.
+        if event.kind == "kernel" or self.step.is_of(event.id):
+            self.step.stream = event
+            self.streams.step = event.id
+
+    @_take.register
+    def _(self, event: events.Step) -> None:
+        self.streams.step = event.stream
+        stats = self.streams.own(event.stream)
+        self.step.why, self.step.trains = event.why, event.trains
+        if stats is not None and not self.step.is_of(event.stream):
+            stats.blocks.keep_tail()
+            self.step.become(stats.info, event.at, stats.calls, stats.blocks)
+
+    @_take.register
+    def _(self, event: events.Tally) -> None:
+        known = (event.what, event.symbol, event.file, event.line) in self.ledger.entries
+        if not known and len(self.ledger.entries) >= _MOST_TALLIES:
+            return
+        self.ledger.add(event, self.step.iterations)
+        if event.what == "kept-tensor":
+            self._kept[event.symbol] = event.count
+
+    @_take.register
+    def _(self, event: events.Phase) -> None:
+        self.phase = event
+        self._started = self._started or event.at
+
+    @_take.register
+    def _(self, event: events.About) -> None:
+        self.about = event
+
+    @_take.register
+    def _(self, event: events.Hello) -> None:
+        self._hello = event
+
+    @_take.register
+    def _(self, event: events.Failed) -> None:
+        self.failure = event
+
+    @_take.register
+    def _(self, event: events.Lost) -> None:
+        if event.stream in self._lost or len(self._lost) < _MOST_LOSERS:
+            self._lost[event.stream] = event.samples
+
+    @_take.register
+    def _(self, event: events.Note) -> None:
+        self._notes.add(event.text)
+
+    @_take.register
+    def _(self, event: events.Output) -> None:
+        self._written.append(event.text)
+
+    @_take.register
+    def _(self, event: events.Ended) -> None:
+        self.ended = event
+
+    @_take.register
+    def _(self, reading: Sensed) -> None:
+        self.sense(reading.gauges)
+
+    @_take.register
+    def _(self, known: KnownGpus) -> None:
+        self.know_gpus(known.gpus, known.reason)
+
+    # A view out
+
+    def view(self, now: int, columns: int, column_seconds: float) -> View:
+        """The last `columns * column_seconds` seconds, and the numbers as of `now`."""
+        self.feed(())  # what the sensors have read since
+        if now - self._thought >= _THINK_EVERY or self.ended:
+            self._thought = now
+            self._think(now)
+        width = int(column_seconds * _SECOND)
+        end = (now // width + 1) * width
+        window = (end - (columns - 1) * width, end, columns)
+        rate = math.nan if self.ended else self.step.rate(now)
+        panels = [self.step.panel(window), self._traces.panel(window, self._started)]
+        panels += self.gauges.panels(window)
+        panels += self._shares.panels(window, min(now, self.ended.at) if self.ended else now, rate)
+        worked = self.worked(now)
+        step = self.step.stream.id if self.step.stream else None
+        return View(
+            phase=self.phase.name,
+            phase_detail=self.phase.detail,
+            phase_since=self.phase.at,
+            at=now,
+            pid=self._hello.pid,
+            python=self._hello.python,
+            tensorflow=self.about.tensorflow,
+            devices=self.about.devices,
+            iterations=self.step.iterations,
+            rate=rate,
+            folded=self.step.folded,
+            lost=sum(self._lost.values()),
+            fixes=self.step.fixes,
+            panels=tuple(panels),
+            segments=self.step.segments(),
+            comparison=self.step.comparison(),
+            streams=self.streams.views(worked, self.retraces.counts(), step),
+            retraced=self.retraces.sentences(self.streams.calls(), worked),
+            findings=self._findings,
+            healthy=self._healthy,
+            step=step,
+            step_why=self.step.why,
+            traces=self._traces.count,
+            trace_seconds=self._traces.seconds,
+            last_traces=tuple(self._traces.newest),
+            notes=self._notes.texts(),
+            failure=self.failure,
+            ended=self.ended,
+            last_step_at=self.step.last_at,
+            output=self.output,
+            readings=dict(self.readings),
+            histories=self._recent.histories(),
+            gpus=self._gpus,
+            no_gpu=self._no_gpu,
+        )
+
+    def elapsed(self, now: int) -> float:
+        """Seconds that the target has run."""
+        end = self.ended.at if self.ended else now
+        return max(0.0, (end - self._started) / 1e9) if self._started else 0.0
+
+    @property
+    def since(self) -> int:
+        """When it first did anything that is watched; 0 before that.
+
+        The collector runs while TensorFlow is imported, too: that is nothing that the program does.
+        """
+        starts = [at for at in (self.streams.first_at(),) if at]
+        starts += [at for f in self.retraces.functions.values() for at, _ in f.newest_avoidable[:1]]
+        return min(starts, default=0)
+
+    def worked(self, now: int) -> float:
+        """Seconds since then: what every share of the time is a share of."""
+        end, since = self.ended.at if self.ended else now, self.since
+        return max(0.0, (end - since) / 1e9) if since else 0.0
+
+    def _think(self, now: int) -> None:
+        # It is known of a scenario that it is slow, and why.
+        script = self.step.stream is None or self.step.stream.kind != "kernel"
+        if script:
+            self.streams.think()
+        if self._kept and self.ended is None:  # told of when it has grown; in between it stays
+            self.feed([events.Gauge("tensors kept", now, float(sum(self._kept.values())))])
+        self.step.think(now)
+        self.gauges.think(last=self.ended is not None)
+        self.step.remember(self.gauges.trend("rss"))
+        self._shares.think(now)
+        if script:
+            facts = gather(self, now)
+            self._findings = diagnose(facts)
+            self._healthy = healthy(facts)

@@ -1,0 +1,152 @@
+"""How much of the time goes to one kind of call: Python that TensorFlow calls back, waiting for data.
+
+A call counts for the half seconds in which it ran, not for the one in which it ended. Calls of several
+threads add up, so this can be more than 100 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+
+from ..agent.protocol.events import Folded
+from ..diagnosis.make import ms
+from ..stats.blocks import Floats, Ints
+from ..stats.series import Curve
+from ..stats.spread import Spread
+from .curves import filled
+from .view import PanelView, Window
+
+_BIN = 500_000_000
+#: 18 hours; a ring.
+_BINS = 1 << 17
+#: A call is told of when it has ended, and with the next batch.
+_LATE = 300_000_000
+#: Percent of some half second from which it is worth a curve.
+_WORTH = 2.0
+
+#: Streams of these kinds, as they were announced, count for the quantity of that name.
+KINDS = {
+    "python-op": "Python ops",
+    "library-python-op": "Python ops",
+    "data-python-op": "Python ops",
+    "data-library-python-op": "Python ops",
+    "data-wait": "waiting for data",
+}
+
+
+class Share:
+    def __init__(self) -> None:
+        self._busy: Floats = np.zeros(_BINS)
+        self._first = self._newest = -1
+        self.spread: Spread | None = None
+        """Of all whole half seconds; brought up to date by `think`, None while it is not worth a word."""
+
+    def add(self, start: Ints, wall: Ints) -> None:
+        """Calls: when they began and how long they took, in nanoseconds."""
+        if not len(start):
+            return
+        self._reach(int(start.min()) // _BIN, int((start + wall).max()) // _BIN)
+        self._spread(start, start + wall, np.ones(len(start)))
+
+    def add_folded(self, start: int, end: int, busy: int) -> None:
+        """Calls of which only the sum is known: evenly over the time in which they were made."""
+        end = max(start + 1, end)
+        self._reach(start // _BIN, end // _BIN)
+        weight = np.array([busy / (end - start)])
+        self._spread(np.array([start], np.int64), np.array([end], np.int64), weight)
+
+    def _reach(self, first: int, newest: int) -> None:
+        self._first = first if self._first < 0 else min(self._first, first)
+        if newest > self._newest:
+            new = min(newest - self._newest, _BINS)
+            self._busy[np.arange(newest - new + 1, newest + 1) % _BINS] = 0.0
+            self._newest = newest
+
+    def _spread(self, start: Ints, end: Ints, weight: Floats) -> None:
+        """Each call counts for the bins from its start to its end, all of them in one pass: a batch may hold
+        thousands of calls that last for hours."""
+        oldest = max(self._newest - _BINS + 1, int(start.min()) // _BIN)
+        start = np.maximum(start, oldest * _BIN)
+        kept = end > start
+        start, end, weight = start[kept], end[kept], weight[kept]
+        if not len(start):
+            return
+        first, last = start // _BIN - oldest, end // _BIN - oldest
+        # What runs in a bin's whole time begins with the bin after its first and ends before its last.
+        steps = np.zeros(int(last.max()) + 1)
+        np.add.at(steps, first, weight)
+        np.add.at(steps, last, -weight)
+        busy = np.cumsum(steps) * _BIN
+        np.add.at(busy, first, -weight * (start - (first + oldest) * _BIN))
+        np.add.at(busy, last, weight * (end - (last + oldest) * _BIN))
+        # Rounding must not make a quiet time negative.
+        self._busy[np.arange(oldest, oldest + len(busy)) % _BINS] += np.maximum(busy, 0.0)
+
+    def _percent(self, bins: Ints, now: int) -> Floats:
+        """NaN before the first call, for what is not over yet, and for what is forgotten."""
+        known = (bins >= max(self._first, self._newest - _BINS + 1)) & ((bins + 1) * _BIN <= now - _LATE)
+        busy = np.where(bins <= self._newest, self._busy[bins % _BINS], 0.0)
+        return np.where(known, busy * (100.0 / _BIN), np.nan)
+
+    def recent(self, now: int, seconds: float = 3.0) -> float:
+        """Percent of the last seconds; NaN where nothing is known."""
+        last = (now - _LATE) // _BIN
+        values = self._percent(np.arange(last - int(seconds * 1e9 / _BIN), last), now)
+        return float(values[np.isfinite(values)].mean()) if np.isfinite(values).any() else math.nan
+
+    def think(self, now: int) -> None:
+        begin = max(self._first, self._newest - _BINS + 1)
+        values = self._percent(np.arange(begin, now // _BIN), now)
+        values = values[np.isfinite(values)]
+        if self.spread is not None or (len(values) and values.max() >= _WORTH):
+            self.spread = Spread.of(values)
+
+    def curve(self, start_ns: int, end_ns: int, columns: int, now: int) -> Curve:
+        """As for a series: columns begin at whole multiples of their width."""
+        width = max(1, -(-(end_ns - start_ns) // max(1, columns - 1)))
+        first = (end_ns - 1) // width - columns + 1
+        per_column = max(1, width // _BIN)
+        begin = (first + np.arange(columns, dtype=np.int64)) * width // _BIN
+        values = self._percent(begin[:, None] + np.arange(per_column), now)
+        known = np.isfinite(values)
+        nothing = ~known.any(axis=1)
+        lo, hi = (np.where(known, values, edge) for edge in (np.inf, -np.inf))
+        mid = np.where(known, values, 0.0).sum(axis=1) / np.maximum(1, known.sum(axis=1))
+        parts = (np.where(nothing, np.nan, part) for part in (lo.min(axis=1), mid, hi.max(axis=1)))
+        return Curve(first * width, width, *parts)
+
+
+class Shares:
+    """All quantities of `KINDS`."""
+
+    def __init__(self) -> None:
+        self._all: defaultdict[str, Share] = defaultdict(Share)
+
+    def add(self, kind: str, start: Ints, wall: Ints) -> None:
+        if kind in KINDS:
+            self._all[KINDS[kind]].add(start, wall)
+
+    def add_folded(self, kind: str, event: Folded) -> None:
+        if kind in KINDS:
+            self._all[KINDS[kind]].add_folded(event.start, event.end, event.wall_sum)
+
+    def think(self, now: int) -> None:
+        for share in self._all.values():
+            share.think(now)
+
+    def panels(self, window: Window, now: int, rate: float) -> list[PanelView]:
+        """In percent of the time, and what that is for each step."""
+        panels = []
+        for name, share in self._all.items():
+            if share.spread is None:
+                continue
+            recent = share.recent(now)
+            per_step = recent / 100 / rate
+            words = f"{ms(per_step)} per step" if math.isfinite(per_step) else ""
+            curve = filled(share.curve(*window, now), window[1])
+            median, p95 = share.spread.quantiles((0.5, 0.95))
+            panels.append(PanelView(name, "%", curve, recent, median, p95, None, words, share.spread))
+        return panels

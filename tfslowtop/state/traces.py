@@ -1,0 +1,54 @@
+"""The traces of all functions over time: their curve and the newest of them. Who is to blame: `retraces`."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import numpy as np
+
+from ..agent.protocol.events import Trace
+from ..stats.series import Series
+from .curves import held
+from .view import PanelView, Window
+
+_NEWEST = 200
+
+
+class Traces:
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+        self.newest: deque[Trace] = deque(maxlen=_NEWEST)
+        self._series = Series()
+        self._new: list[tuple[int, int]] = []
+
+    def add(self, trace: Trace) -> None:
+        self.count += 1
+        self.seconds += trace.wall / 1e9
+        self.newest.append(trace)
+        self._new.append((trace.at, self.count))
+
+    def settle(self) -> None:
+        """Once per batch: a thousand traces cost little more than one."""
+        if self._new:
+            at, counts = zip(*self._new, strict=True)
+            self._series.add(np.array(at, np.int64), np.array(counts, np.float64))
+            self._new.clear()
+
+    def panel(self, window: Window, since: int) -> PanelView:
+        """`since` is when the target began: before that there is no curve."""
+        return PanelView(
+            name="retraces",
+            unit="",
+            curve=held(self._series.curve(*window), self.count, since),
+            now=float(self.count),
+            median=math.nan,
+            p95=math.nan,
+            trend=None,
+            words=_counted(self.newest[-1]) if self.newest else "none",
+        )
+
+
+def _counted(trace: Trace) -> str:
+    return f"{trace.function}: {trace.number} trace{'' if trace.number == 1 else 's'}"

@@ -1,0 +1,180 @@
+"""What the screen shows, as one immutable value. Made off the screen's thread, thrown away after painting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..agent.protocol.events import Ended, Failed, Trace
+from ..diagnosis.finding import Finding
+from ..stats.effect import Effect
+from ..stats.series import Curve
+from ..stats.spread import Spread
+from ..stats.trend import Trend
+from .streams import StreamView
+
+#: Characters of the target's own output that are kept.
+MAX_OUTPUT = 200_000
+#: What a curve shows: from and to, in ns, and in how many columns.
+Window = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelView:
+    """One quantity: its curve and the numbers beside it, in the unit that `unit` names."""
+
+    name: str
+    unit: str
+    """'s', 'B', '%' of the time, or '' for a count."""
+    curve: Curve
+    now: float
+    median: float
+    p95: float
+    trend: Trend | None
+    words: str
+    """The verdict: `rising +3.1 %/100 it`, `flat`, `+0.4 MB/it leak`."""
+    spread: Spread | None = None
+    """Latency's since the last toggle, the others' since the beginning; a running count has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A toggle: when, what the fixes were after it, and which of them it changed."""
+
+    at: int
+    iteration: int
+    fixes: tuple[str, ...]
+    changed: tuple[str, ...]
+    effect: Effect | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The stretch between two toggles: what was on, and what latency and memory did."""
+
+    mark: Mark
+    latency: Trend | None
+    memory: Trend | None
+    pause_share: float
+    gained: float
+    """What the slope of the memory comes to over the stretch, as a share of its level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """An A/B run: shuffled blocks of two sets of fixes, each with its own state."""
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    blocks: int
+    """Pairs of blocks so far."""
+    running: bool
+    effect: Effect | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """What does not change about a GPU; its readings are called `gpu.<label>.…`."""
+
+    label: str
+    name: str = ""
+    number: int | None = None
+    """TensorFlow's number for it; None where that is not known."""
+    visible: bool | None = None
+    """Whether CUDA shows it to the target; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    phase: str
+    phase_detail: str
+    phase_since: int
+    at: int
+    pid: int
+    python: str
+    tensorflow: str
+    devices: tuple[str, ...]
+    iterations: int
+    rate: float
+    """Iterations per second, over the last seconds."""
+    folded: int
+    lost: int
+    fixes: tuple[str, ...]
+    """What the target has confirmed, not what was asked for."""
+    panels: tuple[PanelView, ...]
+    segments: tuple[Segment, ...]
+    comparison: Comparison | None
+    streams: tuple[StreamView, ...]
+    """Everything that repeats, the dearest first."""
+    retraced: tuple[str, ...]
+    """Functions that were traced again and again, and which argument is to blame."""
+    findings: tuple[Finding, ...]
+    """What is wrong, the dearest first; of a script only."""
+    healthy: str
+    """What is said when nothing is."""
+    step: int | None
+    step_why: str
+    traces: int
+    trace_seconds: float
+    last_traces: tuple[Trace, ...]
+    notes: tuple[str, ...]
+    failure: Failed | None
+    ended: Ended | None
+    last_step_at: int = 0
+    """When the newest iteration of the step began; 0 before the first."""
+    process_state: str = ""
+    """The operating system's word for the target's process, such as `sleeping` or `stopped`."""
+    cores_busy: bool = False
+    """Whether every core of the machine was busy during the last second."""
+    output: str = ""
+    """The end of what the target wrote itself."""
+    readings: Mapping[str, float] = field(default_factory=dict)
+    """The newest value of each of the sensors' gauges, and of those of TensorFlow's allocator."""
+    histories: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """A value a second of a few of them, the newest last; NaN where there was none."""
+    gpus: tuple[Gpu, ...] = ()
+    no_gpu: str = ""
+    """Why there is none, in a sentence; empty where there is one, and while nobody knows."""
+
+    @classmethod
+    def empty(cls) -> View:
+        """Before anything is known."""
+        return cls(
+            phase="starting",
+            phase_detail="",
+            phase_since=0,
+            at=0,
+            pid=0,
+            python="",
+            tensorflow="",
+            devices=(),
+            iterations=0,
+            rate=math.nan,
+            folded=0,
+            lost=0,
+            fixes=(),
+            panels=(),
+            segments=(),
+            comparison=None,
+            streams=(),
+            retraced=(),
+            findings=(),
+            healthy="",
+            step=None,
+            step_why="",
+            traces=0,
+            trace_seconds=0.0,
+            last_traces=(),
+            notes=(),
+            failure=None,
+            ended=None,
+        )
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The toggles, oldest first."""
+        return tuple(segment.mark for segment in self.segments if segment.mark.changed)
+
+    def panel(self, name: str) -> PanelView | None:
+        return next((panel for panel in self.panels if panel.name == name), None)

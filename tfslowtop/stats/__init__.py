@@ -1,0 +1,1 @@
+"""Series, trends and effects over arrays. Pure NumPy; knows nothing about TensorFlow or screens."""
