@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..analysis.effect import sentence
-from ..analysis.trend import Trend, describe_leak
-from ..analysis.view import View
-from ..catalogue import Entry
+from ..catalogue.find import Entry
 from ..scenario import Scenario
+from ..state.view import View
+from ..stats.effect import sentence
+from ..stats.trend import Trend, describe_leak
 
 #: The most telling ones, each for another reason: a graph grows, retraces, copies, a leak, a constant price.
 DEFAULT = ("graph_growth", "retrace_python_number", "append_history", "open_sessions", "predict_in_loop")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..analysis.diagnosis.conditions import HEAT, OTHERS, unused
-from ..analysis.view import Gpu, View
+from ..diagnosis.conditions import HEAT, OTHERS, unused
 from ..sensors.nvml import throttle_words
+from ..state.view import Gpu, View
 from .format import gibibytes, quantity
 from .sheet import NA, Row
 

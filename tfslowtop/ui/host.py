@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..analysis.diagnosis.conditions import FULL, MAJOR, PRESSURE, READY, THROTTLED
-from ..analysis.recent import KEPT
+from ..diagnosis.conditions import FULL, MAJOR, PRESSURE, READY, THROTTLED
+from ..state.recent_readings import KEPT
 from .format import digits, quantity
 from .sheet import NA, Row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from ..analysis.view import View
+from ..state.view import View
 
 
 class Updated(Message):
@@ -20,9 +20,10 @@ class Updated(Message):
 
 
 class Broken(Message):
-    """The run could not begin, in one sentence."""
+    """The run could not begin, or is no longer watched after an `error` of our own; in one sentence."""
 
-    def __init__(self, run: int, text: str) -> None:
+    def __init__(self, run: int, text: str, error: Exception | None = None) -> None:
         super().__init__()
         self.run = run
         self.text = text
+        self.error = error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..catalogue import Entry
+from ..catalogue.find import Entry
 from ..sources.source import Source
 
 

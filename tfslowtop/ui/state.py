@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..analysis.view import View
+from ..state.view import View
 from .format import digits, duration
 
 _SECOND = 1e9
@@ -12,12 +12,10 @@ _SECOND = 1e9
 _LONG = 2.0
 
 
-def state(
-    view: View | None, *, process: str = "", last_sample: float = math.nan, script: bool = False
-) -> str:
-    """`process` is the operating system's word for it; `last_sample` the seconds since one came.
+def state(view: View | None, now: int, *, script: bool = False) -> str:
+    """Say what the run is doing at `now` (perf_counter_ns).
 
-    Of somebody's own `script` less is known: it may have other things to do than its steps.
+    Less is known of a user's own `script`: it may have other things to do than its steps.
     """
     if view is None:
         return "starting …"
@@ -27,19 +25,20 @@ def state(
     if view.ended is not None:
         how = view.ended.how.rstrip(".")
         return f"{how}, exit code 0" if script and view.ended.code == 0 else how
-    if process == "stopped":
+    if view.process_state == "stopped":
         return "the process is stopped (SIGSTOP); `kill -CONT` lets it go on"
     waited = duration(max(0.0, (view.at - view.phase_since) / _SECOND)) if view.phase_since else ""
     if view.phase == "importing":
         return f"importing {view.phase_detail} … {waited}"
-    if script and view.phase == "starting" and process:
+    if script and view.phase == "starting" and view.process_state:
         return "running, without TensorFlow so far"
     if view.phase in ("starting", "setup"):
         return f"{view.phase} … {waited}"
-    if last_sample > _LONG and script:
-        return f"{view.iterations:,} it · no step for {duration(last_sample)}"
-    if last_sample > _LONG:
-        return f"iteration {view.iterations:,} takes {duration(last_sample)} so far"
+    silent = (now - view.last_step_at) / _SECOND if view.last_step_at else 0.0
+    if silent > _LONG and script:
+        return f"{view.iterations:,} it · no step for {duration(silent)}"
+    if silent > _LONG:
+        return f"iteration {view.iterations:,} has been running for {duration(silent)}"
     if view.phase == "warm-up":
         return f"warm-up … {waited}"
     comparison = view.comparison

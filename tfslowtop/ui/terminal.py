@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ..clean import UNSAFE
+
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, moves
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # OSC and other strings: titles, links
@@ -15,9 +17,7 @@ _SEQUENCES = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]",
     re.DOTALL,
 )
-_CONTROLS = re.compile(
-    r"[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+_CONTROLS = re.compile(f"(?![\b\r])[{UNSAFE}]")  # those two move the cursor in a line
 _ERASE = "\x1b[K"
 #: A longer line is cut: nobody reads it, and it would cost at every repaint.
 LONGEST = 2000

@@ -13,12 +13,14 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from ..agent.events import SetParams
-from ..analysis.view import View
-from ..catalogue import Entry
+from ..agent.protocol.events import SetParams
+from ..catalogue.find import Entry
+from ..state.view import View
 from .demo import Start, Switch, Tour
+from .safe_lines import SafeLines
 from .screens.code import CodeScreen
 from .screens.detail import DetailScreen
+from .screens.fits import BaseScreen, Palette
 from .screens.focus import FocusScreen
 from .screens.help import HelpScreen, name_of, words_of, worth_telling
 from .screens.live import LiveScreen
@@ -31,7 +33,7 @@ from .widgets.caption import Caption
 from .widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from ..watch import Run
+    from ..run import Run
 
 CODE_KEY = Binding("c", "code", "Code", tooltip="The claim, and the slow and the fixed code")
 HELP_KEY = Binding("question_mark", "keys", "Help", key_display="?", tooltip="This help")
@@ -71,7 +73,7 @@ class Windows(App[None]):
     _touched = 0.0
     """When somebody last used a key or the mouse, or started it."""
     #: One for all: strips remember what came out of it.
-    _seven_bits = SevenBits()
+    _seven_bits, _safe_lines = SevenBits(), SafeLines()
 
     def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
         raise NotImplementedError
@@ -86,7 +88,7 @@ class Windows(App[None]):
         raise NotImplementedError
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), *([self._seven_bits] if self._ascii else ())]
+        return [*super().get_line_filters(), self._safe_lines, *([self._seven_bits] if self._ascii else ())]
 
     # Screens
 
@@ -165,7 +167,14 @@ class Windows(App[None]):
         values = self._params.get(entry.id, {})
         self.push_screen(ParamsScreen(entry.scenario, values, ascii=self._ascii), change)
 
+    def get_default_screen(self) -> BaseScreen:
+        return BaseScreen(id="_default")
+
     # The command palette
+
+    def action_command_palette(self) -> None:
+        if self.use_command_palette and not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every key's action, and Textual's own commands but for those that we have better."""

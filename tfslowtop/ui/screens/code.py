@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 from textual.widgets import Static
 
-from ...analysis.verdict import live
-from ...analysis.view import View
-from ...catalogue import Entry
-from ...codeview import Line, applied, side_by_side
+from ...catalogue.code_view import Line, applied, side_by_side
+from ...catalogue.find import Entry
+from ...state.verdict import live
+from ...state.view import View
 from ..format import plain
 from .live import LiveScreen, Page
 

@@ -9,11 +9,11 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Static
 
-from ...analysis.effect import Effect
-from ...analysis.trend import Trend, describe_leak, describe_slope
-from ...analysis.view import Mark, PanelView, View
-from ...catalogue import Entry
+from ...catalogue.find import Entry
 from ...scenario import Scenario
+from ...state.view import Mark, PanelView, View
+from ...stats.effect import Effect
+from ...stats.trend import Trend, describe_leak, describe_slope
 from ..format import NOTHING, SIGNS, duration, plain, quantity
 from ..widgets.chart import Chart, XAxis
 from ..widgets.curve import OUTLIERS, Mode

@@ -5,16 +5,20 @@ from __future__ import annotations
 import linecache
 import textwrap
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
+from textual import on, work
 from textual.app import ComposeResult
+from textual.message import Message
 from textual.widgets import Static
 
-from ...analysis.diagnosis.finding import Finding
-from ...analysis.view import View
-from ...catalogue import Entry
+from ...catalogue.find import Entry
+from ...diagnosis.finding import Finding
 from ...export.findings import code
+from ...state.view import View
 from ..format import plain_text, quantity
 from ..widgets.chart import Chart
 from ..widgets.curve import OUTLIERS, Mode
@@ -40,12 +44,48 @@ _CURVES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class FindingCode:
+    """A finding's file and the change that it proposes."""
+
+    lines: tuple[str, ...] = ()
+    change: str = ""
+
+    @classmethod
+    def of(cls, f: Finding) -> FindingCode:
+        """Read the file and rewrite it, which takes milliseconds: not for the thread that draws."""
+        if f.file:
+            linecache.checkcache(f.file)  # it may have been edited since the last run
+        return cls(tuple(linecache.getlines(f.file)) if f.file else (), code(f))
+
+
+#: What the code of a finding depends on.
+CodeKey = tuple[object, ...]
+CodeCache = dict[CodeKey, FindingCode]
+
+
+def code_key(f: Finding) -> CodeKey:
+    """The numbers of a finding change all the time; these do not."""
+    return (*f.key, f.symbol, f.evidence.get("argument"), f.evidence.get("function_file"))
+
+
 class FindingScreen(LiveScreen):
     AUTO_FOCUS = "#finding-page"
 
-    def __init__(self, finding: Finding, *, ascii: bool = False) -> None:
+    class CodeRead(Message):
+        """A worker has read and rewritten the code of a finding."""
+
+        def __init__(self, key: CodeKey, code: FindingCode) -> None:
+            super().__init__()
+            self.key = key
+            self.code = code
+
+    def __init__(self, finding: Finding, codes: CodeCache, *, ascii: bool = False) -> None:
+        """`codes` is filled here and outlives the screen: each finding's code is read once."""
         super().__init__(ascii=ascii)
         self._finding = finding
+        self._codes = codes
+        self._reading: CodeKey = ()
         mode: Mode = "ascii" if ascii else "block"
         self._chart = Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, id="finding-chart")
         self._caption = Static(classes="part", markup=False)
@@ -72,13 +112,32 @@ class FindingScreen(LiveScreen):
         f = self._finding
         self.headline(self.spell(f.headline), words)
         self.say(self._evidence, self._text(evidence(f)))
-        self.say(self._code, self._text(source(f, self.app.size.width - 3)))
-        self.say(self._remedy, self._text(remedy(f)))
+        self._show_code()
         panel = view.panel(_CURVES.get(f.cause, "latency")) or view.panel("latency")
         if panel is not None:
             self._unit = panel.unit
             self.say(self._caption, Text(self.spell(title(panel.name)), "bold"))
             show_curve(self._chart, panel, (), None, time.monotonic())
+
+    def _show_code(self) -> None:
+        f, key = self._finding, code_key(self._finding)
+        found = self._codes.get(key)
+        if found is None:
+            if self._reading != key:
+                self._reading = key
+                self._read_code(f, key)
+            return
+        self.say(self._code, self._text(source(f, found.lines, self.app.size.width - 3)))
+        self.say(self._remedy, self._text(remedy(f, found.change)))
+
+    @work(thread=True, exclusive=True)
+    def _read_code(self, f: Finding, key: CodeKey) -> None:
+        self.post_message(self.CodeRead(key, FindingCode.of(f)))
+
+    @on(CodeRead)
+    def _code_read(self, event: CodeRead) -> None:
+        self._codes[event.key] = event.code
+        self._show_code()
 
     def _text(self, text: Text) -> Text:
         return plain_text(text) if self.ascii else text
@@ -96,10 +155,9 @@ def evidence(f: Finding) -> Text:
     return text
 
 
-def source(f: Finding, width: int) -> Text:
+def source(f: Finding, lines: Sequence[str], width: int) -> Text:
     """The lines around the culprit, which is marked; a long one goes on under itself."""
     text = Text()
-    lines = linecache.getlines(f.file) if f.file else []
     if not lines or not 0 < f.line <= len(lines):
         return text
     text.append(f"{_from_here(f.file)}\n", "italic")
@@ -111,13 +169,13 @@ def source(f: Finding, width: int) -> Text:
     return text
 
 
-def remedy(f: Finding) -> Text:
+def remedy(f: Finding, change: str) -> Text:
     text = Text()
     text.append("Why   ", "bold")
     text.append(f"{f.mechanism}\n")
     text.append("Mend  ", "bold")
     text.append(f"{f.fix.summary}\n\n")
-    for line in code(f).splitlines():
+    for line in change.splitlines():
         text.append(f"    {line}\n", "italic" if line.startswith("# ") else "")
     if f.expect:
         text.append("\nExpect  ", "bold")

@@ -11,9 +11,9 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Static
 
-from ...analysis.trend import describe_slope
-from ...analysis.view import PanelView, View
-from ...catalogue import Entry
+from ...catalogue.find import Entry
+from ...state.view import PanelView, View
+from ...stats.trend import describe_slope
 from ..format import SIGNS, quantity
 from ..widgets.chart import Chart
 from ..widgets.curve import OUTLIERS, Mode

@@ -12,10 +12,11 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from ...analysis.view import View
-from ...catalogue import Entry
+from ...catalogue.find import Entry
+from ...state.view import View
 from ..format import headline, plain
 from ..widgets.keys import Keys
+from .fits import FitsTerminal
 
 #: The smallest terminal that everything fits into.
 SMALLEST = (60, 16)
@@ -32,7 +33,7 @@ class Page(VerticalScroll):
     ]
 
 
-class LiveScreen(Screen[None]):
+class LiveScreen(FitsTerminal, Screen[None]):
     """Gets every new view while it is on top."""
 
     class Opened(Message):

@@ -7,8 +7,8 @@ import time
 from textual.app import ComposeResult
 from textual.widgets import Static
 
-from ...analysis.view import View
-from ...catalogue import Entry
+from ...catalogue.find import Entry
+from ...state.view import View
 from ..gpus import gpu_rows
 from ..host import host_rows
 from ..sheet import write

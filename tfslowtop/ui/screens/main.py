@@ -13,12 +13,12 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from ...agent.events import Failed
-from ...analysis.effect import sentence
-from ...analysis.verdict import live
-from ...analysis.view import View
-from ...catalogue import Entry
+from ...agent.protocol.events import Failed
+from ...catalogue.find import Entry
 from ...scenario import Scenario, ScenarioError
+from ...state.verdict import live
+from ...state.view import View
+from ...stats.effect import sentence
 from ..format import headline, plain_text
 from ..gpus import gpus_of, shown_gpu, used_of_total
 from ..state import status
@@ -27,6 +27,7 @@ from ..widgets.catalogue import Catalogue
 from ..widgets.fixes import Fixes
 from ..widgets.keys import Keys
 from ..widgets.panel import Panel, title
+from .fits import FitsTerminal
 from .live import SMALLEST
 
 #: The panels that are always there; what the running thing adds comes after them.
@@ -36,7 +37,7 @@ FIXED = ("latency", "rss", "gpu", "retraces")
 _HEADLINE_EVERY = 0.95
 
 
-class MainScreen(Screen[None]):
+class MainScreen(FitsTerminal, Screen[None]):
     class Resumed(Message):
         """It is on top again, and shows what it showed when it was left."""
 
@@ -152,7 +153,6 @@ class MainScreen(Screen[None]):
         view: View,
         entry: Entry,
         wanted: tuple[str, ...],
-        gpu_reason: str | None,
         baselines: Mapping[str, float],
     ) -> None:
         now = time.monotonic()
@@ -160,21 +160,19 @@ class MainScreen(Screen[None]):
             panel = self._panel(panel_view.name)
             if panel is not None:
                 panel.show(panel_view, view.marks, now, baselines.get(panel_view.name))
-        self._show_gpu(view, now, gpu_reason, baselines)
+        self._show_gpu(view, now, baselines)
         self.show_rest(view, entry, wanted)
         if view.failure is not None:
             self.fail(view.failure)
 
-    def _show_gpu(
-        self, view: View, now: float, gpu_reason: str | None, baselines: Mapping[str, float]
-    ) -> None:
+    def _show_gpu(self, view: View, now: float, baselines: Mapping[str, float]) -> None:
         """One device: the one that the target uses. The screen of the machine has all of them."""
         panel = self._panels["gpu"]
         self.gpu = shown_gpu(view, self.gpu)
         shown = view.panel(f"gpu.{self.gpu}.memory")
         panel.set_class(shown is None or bool(view.no_gpu), "-folded")
         if shown is None or view.no_gpu:
-            panel.say((), note=view.no_gpu or gpu_reason or "looking for one …")
+            panel.say((), note=view.no_gpu or "looking for one …")
             return
         count = len(gpus_of(view))
         panel.heading = f"GPU {self.gpu} of {count}, memory" if count > 1 else title("gpu")

@@ -13,8 +13,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
 
-from ...analysis.view import MAX_OUTPUT, View
-from ...catalogue import Entry
+from ...catalogue.find import Entry
+from ...state.view import MAX_OUTPUT, View
 from ..format import plain
 from ..terminal import lines
 from .live import LiveScreen

@@ -13,9 +13,10 @@ from textual.widgets import Input, Static
 
 from ...scenario import Param, Scenario, ScenarioError
 from ..format import plain
+from .fits import FitsTerminal
 
 
-class ParamsScreen(ModalScreen["dict[str, str] | None"]):
+class ParamsScreen(FitsTerminal, ModalScreen["dict[str, str] | None"]):
     """Gives the new values as texts, or None if nothing is to change."""
 
     BINDINGS = [

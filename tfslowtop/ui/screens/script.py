@@ -11,11 +11,12 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from ...analysis.view import View
-from ...catalogue import Entry
+from ...catalogue.find import Entry
+from ...state.view import View
 from ..terminal import lines
 from ..widgets.findings import FindingList
 from ..widgets.streams import StreamTable, name_of
+from .fits import FitsTerminal
 from .main import MainScreen
 
 #: Of what the agent counts in a script, what is worth a curve; the rest is for the diagnosis and the JSON.
@@ -110,7 +111,7 @@ def _crash(view: View) -> list[str]:
     return [last, "o shows the traceback."]
 
 
-class LeaveScreen(ModalScreen[str]):
+class LeaveScreen(FitsTerminal, ModalScreen[str]):
     """The script still runs: what shall become of it?"""
 
     BINDINGS = [

@@ -7,7 +7,7 @@ import time
 from rich.text import Text
 from textual.widgets import Static
 
-from ...catalogue import Entry
+from ...catalogue.find import Entry
 from ..format import plain_text
 
 #: Seconds between two versions of what is measured: sentences are read slowly.

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ...analysis.diagnosis.finding import Finding
+from ...diagnosis.finding import Finding
 from ..format import plain_text, shortened
 
 #: Findings that have a row; who has more mends these first.

@@ -9,10 +9,10 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ...analysis.effect import Effect, sentence
-from ...analysis.trend import Trend, describe_leak
-from ...analysis.view import Mark, Segment
 from ...scenario import Fix
+from ...state.view import Mark, Segment
+from ...stats.effect import Effect, sentence
+from ...stats.trend import Trend, describe_leak
 from ..format import plain_text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...analysis.spread import Spread
+from ...stats.spread import Spread
 from ..format import plain, quantity
 from .chart import Chart, Line, XAxis, _place, nice_ticks
 from .curve import CurveData, Mode, StickyScale, nice_ceiling

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from ...analysis.view import Mark, PanelView
+from ...state.view import Mark, PanelView
 from ..format import SIGNS, plain_text, quantity
 from .chart import Curve
 from .curve import OUTLIERS, CurveData

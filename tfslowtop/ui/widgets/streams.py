@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ...analysis.streams import StreamView
+from ...state.streams import StreamView
 from ..format import SIGNS, plain_text, quantity, shortened
 
 #: Rows that are made; who needs more has another problem.
@@ -20,7 +20,7 @@ _MOST = 60
 
 def internal(stream: StreamView) -> bool:
     """Whether it is a library's own and no line of the user's."""
-    return not stream.file or "site-packages/" in stream.file or "dist-packages/" in stream.file
+    return not stream.file or stream.library
 
 
 def name_of(stream: StreamView) -> str:

@@ -7,34 +7,36 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import events, on, work
 from textual.binding import Binding
+from textual.message import Message
 from textual.widgets import Input
 
-from ..agent.events import Compare, SetFixes
-from ..analysis.view import View
-from ..catalogue import Entry, load
+from ..agent.protocol.events import Compare, SetFixes
+from ..catalogue.find import Entry, load
 from ..lens import REFRESH, Lens
+from ..own_error import sentence
 from ..sources.source import Source, SourceError
+from ..state.view import View
 from .demo import scenes
 from .messages import Broken, Updated
 from .options import Options as Options
 from .screens.live import LiveScreen
 from .screens.main import MainScreen
 from .state import state
-from .stopped import leave_when_told, mind_being_stopped, terminal_is_there
+from .stopped import Leaving, mind_being_stopped, terminal_is_there
 from .widgets.catalogue import Catalogue
 from .widgets.fixes import Fixes
 from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
 
 if TYPE_CHECKING:
-    from ..watch import Run
+    from ..run import Run
 
 #: Seconds after which every text on the screen may change again.
 _SETTLED = 2.1
 
 
-class TfslowtopApp(Windows):
+class ScenarioApp(Windows):
     TITLE = "tfslowtop"
     CSS_PATH = Path(__file__).with_name("app.tcss")  # absolute: a subclass may live elsewhere
     BINDINGS = [
@@ -74,6 +76,9 @@ class TfslowtopApp(Windows):
         self._main = self.make_main()
         self._lens = Lens()
         self._run: Run | None = None
+        self._pumps: set[Run] = set()
+        """Runs that a thread is busy with; one that was told to end may have to clean up."""
+        self._leaving_at_once: Leaving | None = None
         self._number = 0
         self._view: View | None = None
         self._wanted: tuple[str, ...] = ()
@@ -84,6 +89,7 @@ class TfslowtopApp(Windows):
         self._cpu = (time.process_time(), time.monotonic())
         self._touched = time.monotonic()
         self._own_cpu = 0.0
+        self.own_error: Exception | None = None
 
     def make_main(self) -> MainScreen:
         options = self._options
@@ -100,14 +106,14 @@ class TfslowtopApp(Windows):
         self.push_screen(self._main)
         self.set_interval(1.0, self._every_second)
         mind_being_stopped(self)
-        leave_when_told(self)
+        self._leaving_at_once = Leaving(self, self._end_run_and_wait)
         self.call_after_refresh(self._load)
 
     @work(thread=True)
     def _load(self) -> None:
         """What a run needs, while the first picture is seen: NumPy is most of it, and keys work meanwhile."""
-        from .. import watch  # noqa: F401
-        from ..sources import child  # noqa: F401
+        from .. import run as watch  # noqa: F401
+        from ..sources import scenario as child  # noqa: F401
 
         self.call_later(self._begin)
 
@@ -122,7 +128,7 @@ class TfslowtopApp(Windows):
 
     def start(self, entry: Entry, fixes: tuple[str, ...] = ()) -> None:
         """Ends what runs and starts this."""
-        from ..watch import Run
+        from ..run import Run
 
         self.end_run()
         entry = self.reload(entry)
@@ -135,7 +141,12 @@ class TfslowtopApp(Windows):
         self._baselines = {}
         number = self._number
         source = self._options.source(entry) if self._options.source else self._source(entry, fixes)
-        self._run = Run(source, self._lens, lambda view: self._post(Updated(number, view)))
+        self._run = Run(
+            source,
+            self._lens,
+            lambda view: self._post(Updated(number, view)),
+            to_the_end=self._main.is_script,
+        )
         self._main.mark_running(entry.id)
         self._watch(self._run, number)
         self._show()
@@ -144,8 +155,8 @@ class TfslowtopApp(Windows):
         self.post_message(message)
 
     def _source(self, entry: Entry, fixes: tuple[str, ...]) -> Source:
-        from ..sources.child import ChildSource
         from ..sources.inprocess import InProcessSource
+        from ..sources.scenario import ChildSource
 
         params = self._params.get(entry.id, {})
         if self._options.in_process:
@@ -156,19 +167,29 @@ class TfslowtopApp(Windows):
     @work(thread=True, exit_on_error=False, group="run")
     def _watch(self, run: Run, number: int) -> None:
         """The Textual thread worker that drives the kernel. It only posts messages."""
+        self._pumps.add(run)
         try:
             run.pump()
         except SourceError as error:
-            self.post_message(Broken(number, str(error)))
+            self.post_message(Broken(number, str(error), run.error))
         except Exception as error:  # a mistake of ours must be seen, and must not take the screen along
-            self.post_message(Broken(number, f"tfslowtop's own error: {type(error).__name__}: {error}"))
+            self.post_message(Broken(number, sentence(error), error))
+        finally:
+            self._pumps.discard(run)
 
     def end_run(self) -> None:
         if self._run is not None:
             self._run.stop()
             self._run = None
 
+    def _end_run_and_wait(self) -> None:
+        self.end_run()
+        while self._pumps:
+            time.sleep(0.02)
+
     def on_unmount(self) -> None:
+        if self._leaving_at_once is not None:
+            self._leaving_at_once.closing()
         self.end_run()
 
     # Showing
@@ -187,29 +208,23 @@ class TfslowtopApp(Windows):
         watched = self._tour is not None or time.monotonic() - self._touched < self.ALONE_AFTER
         run, words = self._run, self._words()
         refresh = REFRESH if watched and not self._paused else self.ALONE
-        host = run.host if run is not None else None
-        self._lens.refresh = 2 * refresh if host is not None and host.full else refresh
+        busy = self._view is not None and self._view.cores_busy
+        self._lens.refresh = 2 * refresh if busy else refresh
         shown = self._still if self._paused else self._view
         if shown is not None and isinstance(self.screen, LiveScreen):
             self.screen.baselines = self._baselines
             self.screen.show_view(shown, self._entry, words)
         elif shown is not None and run is not None and self.screen is self._main:
-            self._main.show(shown, self._entry, self._wanted, run.gpu_reason, self._baselines)
+            self._main.show(shown, self._entry, self._wanted, self._baselines)
         if run is not None:
             self._main.headline(self._entry.title, words)
 
     def _words(self) -> str:
         """What the run is doing by now, also while the view stands still."""
-        words = self._state(self._run, self._view) if self._run is not None else ""
-        return f"PAUSED · {words}" if self._paused else words
-
-    def _state(self, run: Run, view: View | None) -> str:
-        host = run.host
-        times = run.session.step.latency.recent_times(1)
-        running = view is not None and view.phase in ("running", "warm-up")
-        silent = (time.perf_counter_ns() - int(times[0])) / 1e9 if len(times) and running else math.nan
         script = self._entry is not None and self._entry.scenario is None
-        return state(view, process=host.state if host else "", last_sample=silent, script=script)
+        now = time.perf_counter_ns()
+        words = state(self._view, now, script=script) if self._run is not None else ""
+        return f"PAUSED · {words}" if self._paused else words
 
     def _every_second(self) -> None:
         if not self.is_headless and not terminal_is_there():
@@ -235,6 +250,8 @@ class TfslowtopApp(Windows):
                 self.set_timer(_SETTLED, self._show)  # texts that change seldom have missed the last view
             if not self._paused or event.view.ended is not None:
                 self._show()
+            if self._run is not None and self._run.error is not None and self.own_error is None:
+                self._own(self._run.error)
             self._play()
 
     @on(MainScreen.Resumed)
@@ -243,9 +260,37 @@ class TfslowtopApp(Windows):
 
     @on(Broken)
     def _broken(self, event: Broken) -> None:
+        self.own_error = self.own_error or event.error
         if event.run == self._number:
             self._run = None
             self._main.fail(event.text)
+
+    # Errors of our own
+
+    def _own(self, error: Exception) -> None:
+        """Says so in the place of the curves; everything that still works goes on."""
+        if self.own_error is None:
+            self.own_error = error
+            goes_on = "\nThe script goes on; o shows its output." if self._main.is_script else ""
+            self._main.fail(sentence(error) + goes_on)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            # Without these two there is no app. A test is to see where it failed.
+            if self.is_headless or isinstance(message, (events.Compose, events.Mount)):
+                raise
+            self._own(error)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Of a widget, which is dead after it: leaves, and whoever started the app says why."""
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.own_error = self.own_error or error
+        self.end_run()
+        self._close_messages_no_wait()
 
     @on(Catalogue.Chosen)
     def _chosen(self, event: Catalogue.Chosen) -> None:

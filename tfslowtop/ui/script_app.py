@@ -8,13 +8,13 @@ from pathlib import Path
 from textual import on
 from textual.binding import Binding
 
-from ..agent.events import ChooseStep
-from ..catalogue import Entry
+from ..agent.protocol.events import ChooseStep, Ended
+from ..catalogue.find import Entry
 from ..sources.script import ScriptSource
 from ..sources.source import Source
-from .app import Options, TfslowtopApp
+from .scenario_app import Options, ScenarioApp
 from .screens.detail import DetailScreen
-from .screens.finding import FindingScreen
+from .screens.finding import CodeCache, FindingScreen
 from .screens.output import OutputScreen
 from .screens.script import LeaveScreen, ScriptScreen
 from .widgets.findings import FindingList
@@ -24,7 +24,7 @@ from .widgets.streams import StreamTable
 _NOT_HERE = frozenset({"fix", "all_off", "compare", "search", "code", "parameters", "leave"})
 
 
-class AttachApp(TfslowtopApp):
+class ScriptApp(ScenarioApp):
     BINDINGS = [Binding("r", "restart", "Restart", tooltip="Run the script again, once it has ended")]
 
     def __init__(
@@ -36,6 +36,7 @@ class AttachApp(TfslowtopApp):
         self._make_source = make_source
         self._script: ScriptSource = source
         self._leaving = False
+        self._codes: CodeCache = {}
         self.farewell = ""
 
     def make_main(self) -> ScriptScreen:
@@ -47,6 +48,7 @@ class AttachApp(TfslowtopApp):
     def _source(self, entry: Entry, fixes: tuple[str, ...]) -> Source:
         if self._number > 1:
             self._script = self._make_source()
+            self._codes.clear()  # the files may have been edited since
         return self._script
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -57,12 +59,21 @@ class AttachApp(TfslowtopApp):
         return super().check_action(action, parameters)
 
     def _over(self) -> bool:
-        return self._view is not None and self._view.ended is not None
+        return self.ended is not None
+
+    @property
+    def ended(self) -> Ended | None:
+        return self._view.ended if self._view is not None else None
+
+    @property
+    def watched_pid(self) -> int | None:
+        """The script's, if it was started."""
+        return self._script.pid
 
     @property
     def script_code(self) -> int:
         """The script's exit code, once it has ended; as a shell says it when a signal ended it."""
-        ended = self._view.ended if self._view else None
+        ended = self.ended
         if ended is None:
             return 0
         return ended.code if ended.code >= 0 else 128 - ended.code
@@ -104,7 +115,7 @@ class AttachApp(TfslowtopApp):
 
     @on(FindingList.Opened)
     def _open_finding(self, event: FindingList.Opened) -> None:
-        self._open(FindingScreen(event.finding, ascii=self._ascii))
+        self._open(FindingScreen(event.finding, self._codes, ascii=self._ascii))
 
     @on(StreamTable.Chosen)
     def _choose_step(self, event: StreamTable.Chosen) -> None:

@@ -1,0 +1,17 @@
+"""Whether the app can draw here. Imported before Textual is."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def trouble_with_terminal() -> str | None:
+    """Why the app cannot run here, as the beginning of a sentence; None if it can."""
+    # Textual reads keys from standard input and draws on standard error.
+    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    if not all(stream is not None and stream.isatty() for stream in streams):
+        return "the app needs a terminal for standard input, output and error"
+    if os.environ.get("TERM") in ("dumb", "unknown"):
+        return "the app needs a terminal that it can draw on, and TERM says that this one is not"
+    return None
