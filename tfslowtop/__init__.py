@@ -1,6 +1,6 @@
 """tfslowtop: why TensorFlow or NumPy code is slow, gets slower, or eats memory, live in a terminal."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 class _NoStep:

@@ -58,6 +58,8 @@ class Param:
     help: str
     choices: tuple[Value, ...] = ()
     minimum: float = 0
+    maximum: float = 1e9
+    """Beyond this no machine has the memory or anybody the time; NumPy's own limits are near."""
     gpu: Value | None = None
     """A faithful larger setting for a box with a GPU; the user writes `name=gpu`."""
 
@@ -74,8 +76,9 @@ class Param:
             raise ScenarioError(
                 f"{self.name}={text}: {self.name} is one of {', '.join(map(str, self.choices))}."
             )
-        if not isinstance(value, str) and not value >= self.minimum:
-            raise ScenarioError(f"{self.name}={text}: {self.name} is at least {self.minimum:g}.")
+        if not isinstance(value, str) and not self.minimum <= value <= self.maximum:
+            low, high = (f"{limit:,.12g}" for limit in (self.minimum, self.maximum))
+            raise ScenarioError(f"{self.name}={text}: {self.name} must be between {low} and {high}.")
         return value
 
 

@@ -2,55 +2,123 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import __version__
-from ..analysis.diagnosis.make import ms
-from ..analysis.retraces import INNOCENT, FunctionTraces
-from ..analysis.session import Session
-from ..analysis.streams import StreamView
-from ..analysis.trend import Trend
-from ..analysis.view import View
+from ..agent.protocol.events import Ended
+from ..clean import clean
+from ..diagnosis.make import ms
+from ..own_error import describe_end, say
+from ..run import Lens, Run
 from ..sources.script import ScriptSource, pass_signals_on
-from ..watch import Lens, Run
+from ..state.retraces import INNOCENT, FunctionTraces
+from ..state.session import Session
+from ..state.streams import StreamView
+from ..state.view import View
+from ..stats.trend import Trend
+from .files import ResultFile, as_json
 from .findings import finding, told, verdict
-from .numbers import known
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a watched run went. Without a view there is nothing to judge: `error` says why."""
+
+    view: View | None
+    session: Session
+    ended: Ended | None
+    stopped_by: str
+    """The signal that ended the script when its time was up; empty if it ended by itself."""
+    error: Exception | None
+    """The first error of our own."""
+
+    @property
+    def code(self) -> int:
+        """The script's exit code, as a shell says it. To be stopped when the time is up is no failure."""
+        code = self.ended.code if self.ended and not self.stopped_by else 0
+        return code if code >= 0 else 128 - code
+
+    @property
+    def ending(self) -> str:
+        """What became of the script, for the end of a sentence."""
+        if self.ended is None:
+            return ""
+        if self.stopped_by:
+            return f"the script was stopped with {self.stopped_by}"
+        return describe_end(self.ended.code)
 
 
 class HeadlessScript:
-    """Runs a script to its end, or stops it after so many seconds, which is not a failure."""
+    """Runs a script to its end, or stops it after so many seconds; prints the summary, writes the JSON."""
 
-    def __init__(self, source: ScriptSource, *, max_seconds: float = 0.0) -> None:
-        self._source = source
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        python: str | None = None,
+        step: str | None = None,
+        json: str | None = None,
+        max_seconds: float = 0.0,
+    ) -> None:
+        """`SourceError` for a file that cannot be written, before anything is started."""
+        self._argv, self._python = argv, python or sys.executable
+        self._file = ResultFile(json) if json else None
+        self._source = ScriptSource(
+            argv, python=python, step=step, headless=True, stdout_to_stderr=json == "-"
+        )
         self._max = max_seconds
-        self._began = time.monotonic()
-        self._stopped = False
-        self._run = Run(source, Lens(columns=2), self._look)
+        self._asked = False
+        self._run = Run(self._source, Lens(columns=2), self._look, to_the_end=True)
 
-    def go(self) -> tuple[View, Session]:
+    def go(self) -> Outcome:
+        run = self._run
         with pass_signals_on(self._source):
-            self._run.pump()
+            run.pump()
+        stopped_by = self._source.stopped_by if self._asked else ""
+        view = self._attempt(self._last_view) if run.analysed else None
+        if view is not None:
+            text = self._attempt(lambda: summary(self._argv, view, run.session, stopped_by))
+            if text is not None:
+                say(text)
+            if self._file is not None:
+                self._write(self._file, view, stopped_by)
+        return Outcome(view, run.session, run.ended, stopped_by, run.error)
+
+    def _write(self, file: ResultFile, view: View, stopped_by: str) -> None:
+        data = self._attempt(
+            lambda: as_json(report(self._argv, self._python, view, self._run.session, stopped_by))
+        )
+        if data is not None and (problem := file.write(data)):
+            say(f"tfslowtop: {problem}")
+
+    def _last_view(self) -> View:
         self._run.session.streams.think_all()
-        now = time.perf_counter_ns()
-        return self._run.session.view(now, 2, 0.5), self._run.session
+        return self._run.session.view(time.perf_counter_ns(), 2, 0.5)
+
+    def _attempt(self, action: Callable[[], _T]) -> _T | None:
+        """None after an error of our own, which is kept: the script has ended, its result must be told."""
+        try:
+            return action()
+        except Exception as error:
+            self._run.error = self._run.error or error
+            return None
 
     def _look(self, view: View) -> None:
-        if self._max and not self._stopped and time.monotonic() - self._began >= self._max:
-            self._stopped = True
+        if self._max and not self._asked and time.monotonic() - self._run.started >= self._max:
+            self._asked = True
             self._source.stop()
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the time was up."""
-        return self._stopped
 
-
-def report(argv: Sequence[str], python: str, view: View, session: Session) -> dict[str, Any]:
+def report(
+    argv: Sequence[str], python: str, view: View, session: Session, stopped_by: str = ""
+) -> dict[str, Any]:
     """The object that `--json` writes. Times are seconds unless the name says ms."""
     ended = view.ended
     return {
@@ -61,6 +129,7 @@ def report(argv: Sequence[str], python: str, view: View, session: Session) -> di
             "python": view.python or python,
             "tensorflow": view.tensorflow or None,
             "exit_code": ended.code if ended else None,
+            "stopped_by": stopped_by or None,
             "wall_seconds": session.elapsed(view.at),
         },
         "streams": [_stream(s) for s in view.streams],
@@ -134,9 +203,10 @@ def _gauge(session: Session, name: str) -> dict[str, Any]:
     return {"first": first, "last": last, "max": largest, "slope_per_step": slope}
 
 
-def summary(argv: Sequence[str], view: View, session: Session, stopped: bool) -> str:
+def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) -> str:
     """What a person wants to know, in a few lines."""
-    lines = [f"tfslowtop: {' '.join(argv)}: {_ending(view, stopped)} after {session.elapsed(view.at):.1f} s"]
+    script, seconds = clean(" ".join(argv)), session.elapsed(view.at)
+    lines = [f"tfslowtop: {script}: {_ending(view, stopped_by)} after {seconds:.1f} s"]
     step = next((s for s in view.streams if s.is_step), None)
     if not view.tensorflow:
         unseen = "" if step else ": without it no steps are seen"
@@ -154,18 +224,17 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped: bool) ->
     return "\n".join(lines)
 
 
-def _ending(view: View, stopped: bool) -> str:
-    if stopped:
-        return "stopped, as asked,"
+#: What ended a script whose time was up, and what had not.
+_STOPPED = {
+    "SIGINT": "stopped by --max-seconds with Ctrl-C",
+    "SIGTERM": "stopped by --max-seconds with SIGTERM, since Ctrl-C did not end it,",
+    "SIGKILL": "stopped by --max-seconds with SIGKILL, since neither Ctrl-C nor SIGTERM ended it,",
+}
+
+
+def _ending(view: View, stopped_by: str) -> str:
+    if stopped_by:
+        return _STOPPED[stopped_by]
     if view.ended is None:
         return "left alone"
     return "ended" if view.ended.code == 0 else view.ended.how.rstrip(".")
-
-
-def write(report: dict[str, Any], to: str) -> None:
-    """To a file, or to standard output for `-`."""
-    text = json.dumps(known(report), indent=2, ensure_ascii=False) + "\n"
-    if to == "-":
-        sys.stdout.write(text)
-    else:
-        Path(to).write_text(text)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import linecache
 from typing import Any
 
-from ..analysis.diagnosis.finding import Finding
-from ..analysis.diagnosis.rewrite import rewritten
-from ..analysis.view import View
+from ..diagnosis.finding import Finding
+from ..diagnosis.rewriting.rewrite import rewritten
+from ..state.view import View
 
 
 def code(f: Finding) -> str:

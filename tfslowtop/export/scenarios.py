@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..agent.events import Compare
-from ..analysis.diagnosis.make import ms
-from ..analysis.effect import Effect, sentence
-from ..analysis.trend import Trend
-from ..analysis.verdict import STALE, Verdict, calm, certain, fits, judge
-from ..analysis.view import View
-from ..catalogue import Entry
+from .. import own_error
+from ..agent.protocol.events import Compare
+from ..catalogue.find import Entry
+from ..diagnosis.make import ms
+from ..run import Lens, Run
 from ..scenario import ScenarioError
-from ..sources.child import ChildSource
-from ..watch import Lens, Run
+from ..sources.scenario import ChildSource
+from ..state.verdict import STALE, Verdict, calm, certain, fits, judge
+from ..state.view import View
+from ..stats.effect import Effect, sentence
+from ..stats.trend import Trend
 
 #: Seconds of one block of an A/B run.
 BLOCK_SECONDS = 0.3
@@ -58,6 +60,8 @@ class Result:
     load: float
     """The machine's load average at the end."""
     failure: str = ""
+    own_error: bool = False
+    """Whether the failure is a bug in tfslowtop."""
 
 
 class Headless:
@@ -100,6 +104,29 @@ class Headless:
         self._run.pump()
         assert self._view is not None
         return self._result(self._view)
+
+    def broken(self, error: Exception) -> Result:
+        """The result after an error of our own: nothing that was measured is believed."""
+        return Result(
+            id=self.entry.id,
+            kind=self.scenario.kind,
+            claim=self.scenario.claim,
+            fixes=self._fixes,
+            iterations=0,
+            median_ms=math.nan,
+            p95_ms=math.nan,
+            latency=None,
+            memory=None,
+            pause_share=0.0,
+            retraces=0,
+            effect=None,
+            verdict=Verdict("measuring", "not measured"),
+            as_declared=None,
+            seconds=0.0,
+            load=os.getloadavg()[0],
+            failure=own_error.sentence(error),
+            own_error=True,
+        )
 
     def _look(self, view: View) -> None:
         """Called with every new view: is it time for the next part?"""

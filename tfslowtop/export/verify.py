@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..analysis.trend import describe
-from ..catalogue import Entry
+from ..catalogue.find import Entry
+from ..sources.source import SourceError
+from ..stats.trend import describe
 from .scenarios import Headless, Result
 
 COLUMNS = (
@@ -95,7 +96,12 @@ def verify(entries: Sequence[Entry], on_result: Callable[[Result], None], *, sec
     for entry in entries:
         print(f"{entry.id} …", file=sys.stderr, flush=True)
         headless = Headless(entry, params={}, compared=True)
-        result = headless.go(seconds=seconds, compare=seconds, early=True)
+        try:
+            result = headless.go(seconds=seconds, compare=seconds, early=True)
+        except SourceError:
+            raise
+        except Exception as error:
+            result = headless.broken(error)  # the others are still worth measuring
         results.append(result)
         on_result(result)
     return results

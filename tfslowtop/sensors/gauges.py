@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from tfslowtop.agent.events import Gauge
+from tfslowtop.agent.protocol.events import Gauge
 from tfslowtop.sensors.gpu import GpuDevice, GpuReading
 from tfslowtop.sensors.host import HostReading
 from tfslowtop.sensors.procfs import STATES

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from tfslowtop.agent.events import Gauge
+from tfslowtop.agent.protocol.events import Gauge
 from tfslowtop.sensors.gauges import Gauges
 from tfslowtop.sensors.gpu import GpuReading, GpuSensor
 from tfslowtop.sensors.host import HostReading, HostSensor
@@ -24,7 +24,7 @@ class Sampler:
     """Reads `pid` until `stop`. `on_gauges` gets what is new, from either thread but never from both at once.
 
     `host` and `gpu` are the latest whole readings, None before the first. `trouble` is the last error that a
-    reading or the callback raised, for `--verbose`; there should be none.
+    reading or the callback raised; there should be none.
     """
 
     def __init__(

@@ -13,10 +13,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..agent.agent import Agent
-from ..agent.channel import MemoryChannel
-from ..agent.events import Command, Ended, Event, Output, Stop
-from ..kernel import Kernel
+from ..agent.protocol.channel import MemoryChannel
+from ..agent.protocol.events import Command, Ended, Event, Output, Stop
+from ..agent.sender import Agent
+from ..catalogue.kernel import Kernel
 
 #: The reading end of what the kernel writes to standard output and error, once they are taken.
 _output: int | None = None
@@ -96,6 +96,11 @@ class InProcessSource:
             how = "It was stopped." if self._asked else "It ended."
             events.append(Ended(self._code, how, time.perf_counter_ns()))
         return events
+
+    def wait(self) -> Ended:
+        self._thread.join()
+        self._ended = True
+        return Ended(self._code, "", time.perf_counter_ns())
 
     def send(self, command: Command) -> None:
         self._channel.commands.put(command)

@@ -19,7 +19,7 @@ from .source import SourceError
 OLDEST = (3, 10)
 
 #: What PYTHONPATH names, so that the user's interpreter finds our sitecustomize.
-BOOTSTRAP = Path(agent.__file__).resolve().parent / "bootstrap" / "path"
+BOOTSTRAP = Path(agent.__file__).resolve().parent / "boot" / "path"
 
 #: sitecustomize knows these by the same prefix, and takes them out of the environment.
 PREFIX = "TFSLOWTOP_ATTACH_"
@@ -34,8 +34,6 @@ OPTIONS = frozenset(
         "--step",
         "--output",
         "--reattach",
-        "--record",
-        "--verbose",
     }
 )
 

@@ -8,15 +8,45 @@ import secrets
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..agent.events import COMMANDS, Command, Event, Hello, Message
-from ..agent.wire import PROTOCOL, Decoder, WireError, encode
+import numpy as np
+
+from ..agent.protocol.events import (
+    COMMANDS,
+    Block,
+    Command,
+    Ended,
+    Event,
+    Hello,
+    Message,
+    Note,
+    Output,
+    Samples,
+    Step,
+    Toggled,
+)
+from ..agent.protocol.wire import PROTOCOL, Decoder, WireError, decode, encode, number_of
+from .locks import clear_abandoned, lock
 from .source import SourceError
 
 #: Bytes read at once. Enough for a batch of 40,000 samples.
 _CHUNK = 1 << 20
+
+#: Nanoseconds that no clock and no call comes to: two of them still fit into 64 bits.
+_FOREVER = 2**62
+
+#: What only the keeper says, or whoever else started the target.
+KEEPERS_OWN = frozenset(map(number_of, (Ended, Output)))
+#: What costs the analysis far more than an event does on average.
+_COSTS = {number_of(Step): 100, number_of(Toggled): 10, number_of(Block): 10}
+_LEFT_OUT = "The target sends more than 10,000 events a second; what is beyond that is left out."
+
+
+#: What tempfile adds to it are eight characters.
+_PREFIX = "tfslowtop-"
 
 
 def _directories() -> Iterator[str | None]:
@@ -33,6 +63,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.token = secrets.token_hex(16)
+        self._lock = -1
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.directory, self.address = self._bind()
         self.socket.listen(8)
@@ -43,11 +74,14 @@ class Listener:
         for parent in _directories():
             directory = None
             try:
-                directory = Path(tempfile.mkdtemp(prefix="tfslowtop-", dir=parent))  # made with mode 0700
+                clear_abandoned(Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}????????"))
+                directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))  # made with mode 0700
+                self._lock = lock(directory)
                 address = str(directory / "agent")
                 self.socket.bind(address)
                 return directory, address
             except OSError as error:
+                self._unlock()
                 if directory is not None:
                     shutil.rmtree(directory, ignore_errors=True)
                 reasons.append(f"{parent or tempfile.gettempdir()}: {error.strerror or error}")
@@ -66,30 +100,92 @@ class Listener:
     def close(self) -> None:
         self.socket.close()
         shutil.rmtree(self.directory, ignore_errors=True)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+class Allowance:
+    """So many at once, and so many a second."""
+
+    def __init__(self, at_once: int, per_second: int) -> None:
+        self._most, self._rate = at_once, per_second
+        self._left = float(at_once)
+        self._at = time.monotonic()
+
+    def take(self, cost: int = 1) -> bool:
+        """Whether there was enough left."""
+        if self._left < cost:
+            now = time.monotonic()
+            self._left = min(self._most, self._left + (now - self._at) * self._rate)
+            self._at = now
+        if self._left < cost:
+            return False
+        self._left -= cost
+        return True
+
+    def spend(self) -> None:
+        """Takes one even where nothing is left; `take` says no until it is made up for."""
+        self._left -= 1
 
 
 class Connection:
-    """One target. It is nobody until it has said the token."""
+    """One target. It is nobody until it has said the token.
+
+    An agent at its busiest sends some thousand frames a second. What comes beyond ten times that is passed
+    over unread, so that the screen stays on time whatever a program does.
+    """
+
+    #: What only the keeper says: an agent that says it lies.
+    forbidden: tuple[type, ...] = (Ended, Output)
 
     def __init__(self, sock: socket.socket, token: str) -> None:
         sock.setblocking(False)
         self.socket = sock
         self.hello: Hello | None = None
+        self.fault = ""
+        """What came that is not ours, in a sentence. Nothing is read after it."""
         self._token = token
         self._decoder = Decoder()
         self._outgoing = bytearray()
+        self._reading = Allowance(20_000, 10_000)
+        self._skipping = Allowance(200_000, 400_000)  # half a microsecond each
+        self._left_out = False
 
     def receive(self) -> list[Event] | None:
-        """What came; None at the end. `WireError` for anything that is not ours."""
+        """What came; None at the end. See `fault` afterwards."""
+        if self.fault or not self._skipping.take(0):
+            return []
         try:
             data = self.socket.recv(_CHUNK)
         except BlockingIOError:
             return []
         except OSError:
             return None
-        if not data:
-            return None
-        return [self._checked(message) for message in self._decoder.feed(data)]
+        return self._understand(data) if data else None
+
+    def _understand(self, data: bytes) -> list[Event]:
+        received: list[Event] = []
+        try:
+            for number, payload in self._decoder.frames(data):
+                self._skipping.spend()
+                if not self._is_wanted(number):
+                    continue
+                if number not in KEEPERS_OWN and not self._reading.take(_COSTS.get(number, 1)):
+                    if not self._left_out:
+                        self._left_out = True
+                        received.append(Note(_LEFT_OUT))
+                    continue
+                received.append(self._checked(decode(number, payload)))
+        except WireError as error:
+            self.fault = str(error)
+        return received
+
+    def _is_wanted(self, number: int) -> bool:
+        return True
 
     def _checked(self, message: Message) -> Event:
         if self.hello is None:
@@ -104,7 +200,18 @@ class Connection:
             self.hello = message
         if isinstance(message, COMMANDS):
             raise WireError("The target sent a command; only the watcher does that.")
+        if isinstance(message, self.forbidden):
+            raise WireError(f"The target sent {type(message).__name__}, which only tfslowtop itself may say.")
+        if isinstance(message, Samples) and message.packed:
+            figures = np.frombuffer(message.packed, "<i8")
+            if figures.min() <= -_FOREVER or figures.max() >= _FOREVER:
+                raise WireError("The target sent a sample with an impossible time.")
         return message
+
+    def call(self) -> None:
+        """An agent that lost its connection waits for this before it speaks."""
+        self._outgoing += b"\1"
+        self.flush()
 
     def send(self, command: Command) -> None:
         self._outgoing += encode(command)

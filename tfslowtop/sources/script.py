@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from ..agent.events import Command, Event, Phase
-from .direct import DirectScript
-from .kept import EndedScript, KeptScript
+from ..agent.protocol.events import Command, Ended, Event, Phase
+from ..clean import clean
+from .direct_script import DirectScript
+from .kept_script import EndedScript, KeptScript
 from .launch import find_target, misplaced_options, prepare
 from .session_file import NewSession, Session, find_sessions, pick_session
 from .source import SourceError
@@ -72,7 +73,7 @@ class ScriptSource:
     def name(self) -> str:
         """What to call it on the screen: `train.py`, `package.train`."""
         target = find_target(self.argv)
-        return {"code": "-c", "stdin": "standard input"}.get(target.kind, Path(target.name).name)
+        return {"code": "-c", "stdin": "standard input"}.get(target.kind, clean(Path(target.name).name))
 
     def start(self) -> None:
         if self._session is not None:
@@ -131,6 +132,10 @@ class ScriptSource:
             return first
         return self._run.events(timeout)
 
+    def wait(self) -> Ended:
+        assert self._run is not None
+        return self._run.wait()
+
     def send(self, command: Command) -> None:
         if self._run is not None:
             self._run.send(command)
@@ -140,6 +145,11 @@ class ScriptSource:
         self._stop_early = True  # it may be starting in another thread just now
         if self._run is not None:
             self._run.stop()
+
+    @property
+    def stopped_by(self) -> str:
+        """The last signal that `stop` sent; empty if it sent none."""
+        return self._run.stopped_by if self._run is not None else ""
 
     def signal(self, number: int) -> None:
         if self._run is not None:

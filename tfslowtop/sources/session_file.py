@@ -6,7 +6,7 @@ again. A session is alive while its keeper holds the lock; no pid is trusted for
 
 from __future__ import annotations
 
-import fcntl
+import functools
 import json
 import os
 import pwd
@@ -16,22 +16,29 @@ import socket
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from .locks import clear_abandoned, is_locked, is_ours, lock
 from .source import SourceError
 
 #: Names another place for sessions, where none of the usual ones will do.
 HOME_VARIABLE = "TFSLOWTOP_SESSIONS"
 
-_FILE, _LOCK, _AGENT, _WATCH, _TAIL = "session.json", "lock", "agent", "watch", "output"
+_FILE, _AGENT, _WATCH, _TAIL = "session.json", "agent", "watch", "output"
+
+#: Bytes that a session's file may take.
+_ROOM = 1 << 16
 
 #: Seconds for which the end of a script that nobody watched is kept to be told.
 _KEPT = 24 * 3600.0
 
-#: Seconds in which a session must have come up.
-_BIRTH = 60.0
+#: Bytes of a session's file that are read: an argument list may have two million.
+_LONGEST = 1 << 22
+
+#: The end of the year 9999, the last that can be printed.
+_LATEST = 253_402_300_799
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +86,15 @@ class NewSession:
     def __init__(self) -> None:
         self.token = secrets.token_hex(16)
         reasons = []
-        for home in _homes():
+        homes: list[Callable[[], Path]] = [functools.partial(_make, home) for home in _homes()]
+        for find_home in (*homes, *_new_homes()):
             try:
-                _own(home, create=True)
-                self._open(home)
+                self._open(find_home())
                 return
             except OSError as error:
-                reasons.append(f"{home}: {error.strerror or error}")
+                reasons.append(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            except _NotOursError as error:
+                reasons.append(str(error))
         raise SourceError(
             f"No place for a session ({'; '.join(reasons)}). Set TMPDIR to a directory with room."
         )
@@ -97,8 +106,9 @@ class NewSession:
         self.watch = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.lock = -1
         try:
-            self.lock = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self.lock, fcntl.LOCK_EX)
+            self.lock = lock(self.directory)
+            # A place without room for the session's file is noticed now, while there are others to try.
+            (self.directory / f"{_FILE}.new").write_bytes(bytes(_ROOM))
             for sock, name in ((self.agent, _AGENT), (self.watch, _WATCH)):
                 sock.bind(str(self.directory / name))
                 sock.listen(8)
@@ -128,17 +138,26 @@ class NewSession:
 
 
 def write(directory: Path, record: Record, tail: bytes | None = None) -> None:
-    """Whole or not at all: a reader never meets half a file."""
-    if tail is not None:
-        (directory / _TAIL).write_bytes(tail)
+    """Whole or not at all: a reader never meets half a file.
+
+    A disk that is full meanwhile costs the file, not the script that is being kept.
+    """
     new = directory / f"{_FILE}.new"
-    new.write_text(json.dumps(asdict(record)))
-    new.replace(directory / _FILE)
+    try:
+        new.write_text(json.dumps(asdict(record)))
+        new.replace(directory / _FILE)
+        if tail is not None:
+            (directory / _TAIL).write_bytes(tail)
+    except OSError:
+        new.unlink(missing_ok=True)
 
 
 def find_sessions() -> Sequence[Session]:
-    """This user's sessions, the newest first: those that run, then those that ended while nobody watched."""
-    found = [session for home in _homes() if home.exists() for session in _in(home)]
+    """This user's sessions, the newest first: those that run, then those that ended while nobody watched.
+
+    What is not ours is passed over: another user may have made a directory of that name.
+    """
+    found = [session for home in _homes() if _problem(home) == "" for session in _in(home)]
     return sorted(found, key=lambda s: (s.alive, s.record.started), reverse=True)
 
 
@@ -156,73 +175,117 @@ def pick_session(pid: int | None = None) -> Session:
             )
         raise SourceError(f"Process {pid} is not watched by tfslowtop.")
     if not sessions:
-        raise SourceError("No session to take up again: none of yours is running.")
+        passed = "; ".join(problem for home in _homes() if (problem := _problem(home)))
+        also = f" Not searched: {passed}." if passed else ""
+        raise SourceError(f"No session to take up again: none of yours is running.{also}")
     return sessions[0]
 
 
 def prune(home: Path) -> None:
     """Takes away what was left by keepers that were killed, and ends that nobody asked for."""
-    now = time.time()
-    for directory in home.iterdir():
-        try:
-            age = now - directory.stat().st_mtime
-            if not _locked(directory) and age > (_KEPT if _read(directory) is not None else _BIRTH):
-                shutil.rmtree(directory, ignore_errors=True)
-        except OSError:
-            continue  # another tfslowtop is at it
+    clear_abandoned(directory for directory in home.iterdir() if not _is_worth_keeping(directory))
+
+
+def _is_worth_keeping(directory: Path) -> bool:
+    """An end that nobody has seen yet and that is not too old."""
+    record = _read(directory)
+    try:
+        age = time.time() - directory.stat().st_mtime
+    except OSError:
+        return False
+    return record is not None and record.code is not None and age < _KEPT
 
 
 def _in(home: Path) -> Iterator[Session]:
-    _own(home, create=False)
     for directory in home.iterdir():
         record = _read(directory)
         if record is None:
             continue
-        alive = _locked(directory)
+        alive = is_locked(directory)
         # Neither running nor ended: its keeper was killed, and there is nothing to tell.
         if alive or record.code is not None:
             yield Session(directory, record, alive and record.code is None)
 
 
 def _read(directory: Path) -> Record | None:
+    """None for a file that is not there, is not ours, or has not been written by this version."""
     try:
-        fields = json.loads((directory / _FILE).read_text())
-        return Record(**{**fields, "argv": tuple(fields["argv"])})
-    except (OSError, ValueError, TypeError, KeyError):
+        if not is_ours(directory):
+            return None
+        with (directory / _FILE).open("rb") as file:
+            fields = json.loads(file.read(_LONGEST))
+        record = Record(**{**fields, "argv": tuple(fields["argv"])})
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
+    return record if _is_sound(record) else None
 
 
-def _locked(directory: Path) -> bool:
-    try:
-        descriptor = os.open(directory / _LOCK, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look do not see each other
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+def _is_sound(record: Record) -> bool:
+    """Every field is what it is declared to be; nobody who reads it looks again."""
+    whole = (record.pid, 0 if record.code is None else record.code)
+    texts = (*record.argv, record.cwd, record.token)
+    return (
+        all(type(number) is int and abs(number) < 2**31 for number in whole)
+        and all(type(text) is str for text in texts)
+        and type(record.started) in (int, float)
+        and 0 <= record.started < _LATEST
+    )
 
 
 def _homes() -> list[Path]:
     """Best first. The same for every login of a user, whatever TMPDIR it was given."""
     if HOME_VARIABLE in os.environ:
         return [Path(os.environ[HOME_VARIABLE])]
-    places = dict.fromkeys(["/tmp", tempfile.gettempdir(), "/dev/shm"])
-    return [Path(place) / f"tfslowtop-{os.getuid()}" for place in places]
+    name = f"tfslowtop-{os.getuid()}"
+    # Those with more to their name were made where the usual one was somebody else's.
+    return [home for place in _places() for home in (place / name, *sorted(place.glob(f"{name}-*")))]
 
 
-def _own(home: Path, *, create: bool) -> None:
-    """The name can be guessed, so somebody else may have made it: then nothing in it is believed."""
-    if create:
-        home.mkdir(mode=0o700, exist_ok=True)
-    status = home.lstat()
-    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
-        raise SourceError(f"{home} belongs to {_name(status.st_uid)}, not to you; ask for it to be removed.")
+def _places() -> list[Path]:
+    return [Path(place) for place in dict.fromkeys(["/tmp", tempfile.gettempdir(), "/dev/shm"])]
+
+
+def _new_homes() -> list[Callable[[], Path]]:
+    """The last resort: a name that nobody could take before us."""
+    if HOME_VARIABLE in os.environ:
+        return []
+
+    def make(place: Path) -> Path:
+        return Path(tempfile.mkdtemp(dir=place, prefix=f"tfslowtop-{os.getuid()}-"))
+
+    return [functools.partial(make, place) for place in _places()]
+
+
+class _NotOursError(Exception):
+    pass
+
+
+def _make(home: Path) -> Path:
+    home.mkdir(mode=0o700, exist_ok=True)
+    problem = _problem(home)
+    if problem:
+        raise _NotOursError(problem)
+    return home
+
+
+def _problem(home: Path) -> str | None:
+    """Why nothing in it is believed; empty if it is, None if it is not there.
+
+    The name can be guessed, so somebody else may have made it.
+    """
+    try:
+        status = home.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"{home}: {error.strerror}"
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{home} is not a directory"
+    if status.st_uid != os.getuid():
+        return f"{home} belongs to {_name(status.st_uid)}"
     if status.st_mode & 0o077:
-        raise SourceError(f"{home} is open to others; close it with: chmod 700 {home}")
+        return f"{home} is open to others (close it with: chmod 700 {home})"
+    return ""
 
 
 def _owner_of(pid: int) -> int | None:

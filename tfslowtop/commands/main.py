@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from . import __version__
+from .. import __version__
+from ..own_error import OWN_ERROR, say, tell
+from .numbers import positive
 
-#: Exit codes: 0 is well, 1 is a scenario that failed, 2 is wrong usage.
+#: Exit codes: 0 is well, 1 is a scenario that failed, 2 is wrong usage; own_error.OWN_ERROR is a bug of ours.
 FAILED, USAGE = 1, 2
 
 _EPILOG = """\
@@ -23,6 +27,11 @@ commands without a terminal (each has --help):
   tfslowtop verify            all scenarios; the table of claims and verdicts
   tfslowtop check SCRIPT      your own script in CI: fails when it retraces, slows down or leaks
 
+exit codes:
+  the script's own with --attach (128 + N if signal N ended it; 0 if --max-seconds ended it), otherwise
+  0 success, 1 a scenario failed, 2 wrong usage, 130 interrupted, and
+  70 a bug in tfslowtop: the script still runs to its end, and the message says how it ended
+
 In the app: enter starts a scenario, 1-9 toggle its fixes, space pauses, ? shows every key, q quits.
 """
 
@@ -35,20 +44,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         "verify": _verify,
         "check": _check,
     }
-    from .scenario import ScenarioError  # the API alone: 10 ms
+    from ..scenario import ScenarioError  # the API alone: 10 ms
 
+    _print_in_any_locale()
     try:
-        if arguments and arguments[0] in commands:
-            return commands[arguments[0]](arguments[1:])
-        return _open(arguments)
+        command = commands.get(arguments[0]) if arguments else None
+        return command(arguments[1:]) if command else _open(arguments)
     except ScenarioError as error:
-        print(f"tfslowtop: {error}", file=sys.stderr)
+        from ..clean import clean
+
+        print(f"tfslowtop: {clean(str(error))}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # `tfslowtop list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except Exception as error:
+        from ..sources.source import SourceError
+
+        if not isinstance(error, SourceError):
+            return tell(error)
+        say(f"tfslowtop: {error}")
+        return USAGE
+
+
+def _print_in_any_locale() -> None:
+    """What the terminal's encoding lacks is escaped, not an error: a sign, or a byte of a file's name."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _can_print(text: str) -> bool:
+    """Whether the terminal's encoding has it; the app is drawn on standard error."""
+    try:
+        text.encode((sys.__stderr__ and sys.__stderr__.encoding) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,7 +114,11 @@ def _parser() -> argparse.ArgumentParser:
     script.add_argument("--headless", action="store_true", help="no screen: a summary on standard error")
     script.add_argument("--json", metavar="FILE", help="write what was found as JSON (- is standard output)")
     script.add_argument(
-        "--max-seconds", type=_positive(float), default=0.0, metavar="N", help="stop it after N s"
+        "--max-seconds",
+        type=positive(float),
+        default=0.0,
+        metavar="N",
+        help="with --headless: stop it N s after it was started, with Ctrl-C first",
     )
     script.add_argument(
         "--reattach",
@@ -100,13 +135,14 @@ def _open(arguments: Sequence[str]) -> int:
     """The app, on a scenario or on a script."""
     arguments, theirs = _split(arguments)
     options = _parser().parse_args(arguments)
+    options.ascii = options.ascii or not _can_print("█ · ⣿")
     if theirs is not None or options.reattach is not None:
-        from .cli_attach import attach, reattach
+        from .attach import attach, reattach
 
         return attach(options, theirs) if theirs is not None else reattach(options)
 
-    from .catalogue import all_entries, find
-    from .scenario import ScenarioError
+    from ..catalogue.find import all_entries, find
+    from ..scenario import ScenarioError
 
     if options.headless:
         raise ScenarioError("--headless goes with --attach; a scenario is measured by `tfslowtop run`.")
@@ -118,22 +154,25 @@ def _open(arguments: Sequence[str]) -> int:
         raise ScenarioError("-p sets a parameter of a scenario; name the scenario too.")
     if options.readonly and start is None and not options.demo:
         raise ScenarioError("--readonly only looks on; name the scenario to start, or add --demo.")
-    if not sys.stdout.isatty() or not sys.stdin.isatty():
-        print("tfslowtop: the app needs a terminal; `tfslowtop run` does not.", file=sys.stderr)
+    from ..ui.usable import trouble_with_terminal
+
+    trouble = trouble_with_terminal()
+    if trouble:
+        print(f"tfslowtop: {trouble}; `tfslowtop run` works without one.", file=sys.stderr)
         return USAGE
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")  # read when Textual is imported
     # Textual takes about 270 ms to import.
-    from .ui.app import Options, TfslowtopApp
+    from ..ui.scenario_app import Options, ScenarioApp
 
     if options.in_process:
-        from .sources.inprocess import take_output
+        from ..sources.inprocess import take_output
 
         take_output()
     entries = all_entries()
     if start is not None and all(entry.path != start.path for entry in entries):
         entries = [start, *entries]
     demo = ([start.id] if start else []) if options.demo else None
-    app = TfslowtopApp(
+    app = ScenarioApp(
         Options(
             entries,
             start,
@@ -145,7 +184,7 @@ def _open(arguments: Sequence[str]) -> int:
         )
     )
     app.run()
-    return app.return_code or 0
+    return tell(app.own_error) if app.own_error else app.return_code or 0
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -158,7 +197,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
 
 
 def _check(arguments: Sequence[str]) -> int:
-    from .cli_check import check
+    from .check import check
 
     return check(arguments)
 
@@ -167,19 +206,17 @@ def _list(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tfslowtop list", description="Print the catalogue of scenarios.")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     options = parser.parse_args(arguments)
-    from .catalogue import all_entries
+    from ..catalogue.find import all_entries
 
     entries = all_entries()
     if options.json:
-        from .export.scenarios import listing
+        from ..export.scenarios import listing
 
-        _print_json(listing(entries))
-        return 0
+        return _print_json(listing(entries))
     width = max(len(entry.id) for entry in entries)
-    for entry in entries:
-        kind = entry.scenario.kind if entry.scenario else "broken"
-        print(f"{entry.id:{width}}  {kind:16}  {entry.title}")
-    return 0
+    kinds = [entry.scenario.kind if entry.scenario else "broken" for entry in entries]
+    rows = [f"{e.id:{width}}  {kind:16}  {e.title}" for e, kind in zip(entries, kinds, strict=True)]
+    return _print("\n".join(rows))
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -192,10 +229,10 @@ def _run(arguments: Sequence[str]) -> int:
         "--headless", action="store_true", help="accepted for clarity: run never opens a screen"
     )
     parser.add_argument(
-        "--iterations", type=_positive(int), default=0, metavar="N", help="how long it runs alone"
+        "--iterations", type=positive(int), default=0, metavar="N", help="how long it runs alone"
     )
     parser.add_argument(
-        "--seconds", type=_positive(float), default=10.0, metavar="S", help="the same in seconds (10)"
+        "--seconds", type=positive(float), default=10.0, metavar="S", help="the same in seconds (10)"
     )
     parser.add_argument(
         "--fix", default="", metavar="A,B", help="fixes that are on; with --ab: of the fixed twin"
@@ -203,8 +240,9 @@ def _run(arguments: Sequence[str]) -> int:
     parser.add_argument("--ab", action="store_true", help="then compare broken and fixed in shuffled blocks")
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
     options = parser.parse_args(arguments)
-    from .catalogue import find
-    from .export.scenarios import Headless, as_json, summary
+    _leave_on_signals()
+    from ..catalogue.find import find
+    from ..export.scenarios import Headless, as_json, summary
 
     fixes = [fix for fix in options.fix.split(",") if fix]
     headless = Headless(
@@ -213,11 +251,8 @@ def _run(arguments: Sequence[str]) -> int:
     result = headless.go(
         iterations=options.iterations, seconds=options.seconds, compare=options.seconds if options.ab else 0.0
     )
-    if options.json:
-        _print_json(as_json(result))
-    else:
-        print(summary(result))
-    return FAILED if result.failure else 0
+    printed = _print_json(as_json(result)) if options.json else _print(summary(result))
+    return FAILED if result.failure else printed
 
 
 def _verify(arguments: Sequence[str]) -> int:
@@ -227,29 +262,53 @@ def _verify(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("scenario", nargs="*", help="only these")
     parser.add_argument(
-        "--seconds", type=_positive(float), default=10.0, metavar="S", help="the most for each half (10)"
+        "--seconds", type=positive(float), default=10.0, metavar="S", help="the most for each half (10)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON on standard output")
     options = parser.parse_args(arguments)
-    from .catalogue import all_entries, find
-    from .export.scenarios import as_json, summary
-    from .export.verify import footnote, machine, table, verify
+    _leave_on_signals()
+    from ..catalogue.find import all_entries, find
+    from ..export.scenarios import as_json, summary
+    from ..export.verify import footnote, machine, table, verify
 
     entries = [find(name) for name in options.scenario] or all_entries()
-    results = verify(entries, lambda result: print(summary(result), file=sys.stderr), seconds=options.seconds)
+    results = verify(entries, lambda result: say(summary(result)), seconds=options.seconds)
     if options.json:
-        _print_json({"machine": machine(), "results": [as_json(result) for result in results]})
+        printed = _print_json({"machine": machine(), "results": [as_json(result) for result in results]})
     else:
-        print(f"{table(results)}\n\n{footnote(results)}")
-    return FAILED if any(result.failure for result in results) else 0
+        printed = _print(f"{table(results)}\n\n{footnote(results)}")
+    if any(result.own_error for result in results):
+        return OWN_ERROR
+    return FAILED if any(result.failure for result in results) else printed
 
 
-def _print_json(value: object) -> None:
-    import json
+def _print_json(value: object) -> int:
+    from ..export.files import as_json
 
-    from .export.numbers import known
+    return _print(as_json(value))
 
-    print(json.dumps(known(value), indent=2, ensure_ascii=False))
+
+def _print(result: str | bytes) -> int:
+    """Writes to standard output at the end of a command; the exit code."""
+    from ..export.files import write_out
+
+    try:
+        if isinstance(result, str):
+            result = f"{result}\n".encode(sys.stdout.encoding if sys.stdout else "utf-8", "backslashreplace")
+        write_out(result)
+    except BrokenPipeError:  # `tfslowtop list | head`
+        return 0
+    except (OSError, ValueError) as error:
+        say(f"tfslowtop: Standard output cannot be written: {getattr(error, 'strerror', '') or error}.")
+        return FAILED
+    return 0
+
+
+def _leave_on_signals() -> None:
+    """SIGTERM and SIGHUP end a measurement as Ctrl-C does: with its process, and with no directory left."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup's SIGHUP stays ignored
+            signal.signal(number, lambda number, frame: sys.exit(128 + number))
 
 
 def _add_params(parser: argparse.ArgumentParser) -> None:
@@ -263,19 +322,8 @@ def _add_params(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _positive(kind: Callable[[str], float]) -> Callable[[str], float]:
-    def parse(text: str) -> float:
-        value = kind(text)
-        if not value > 0:
-            raise argparse.ArgumentTypeError("must be more than 0")
-        return value
-
-    parse.__name__ = "number"
-    return parse
-
-
 def _params(texts: Sequence[str]) -> dict[str, str]:
-    from .scenario import ScenarioError
+    from ..scenario import ScenarioError
 
     params = {}
     for text in texts:

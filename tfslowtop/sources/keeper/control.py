@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from ..agent.wire import MAX_PAYLOAD
+from ...agent.protocol.wire import MAX_PAYLOAD
 
 #: As in agent.wire: length and kind.
 HEADER = struct.Struct("!IB")

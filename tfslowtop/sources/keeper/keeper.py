@@ -1,8 +1,8 @@
 """What the keeper does while the script runs: one loop over a terminal, an agent and a watcher.
 
-Output is read whether or not somebody watches, and the last of it is kept. A watcher that is merely slow
-slows the script's printing, as a slow terminal does; one that has stopped reading for a second no longer
-does, and is told later how much it missed. A file, if asked for, gets everything.
+Output is read as fast as the script writes it, whether or not somebody watches, and the end of it is kept. A
+watcher never slows the script's printing: one that cannot keep up gets the newest lines and is told how much
+it missed. A file, if asked for, gets everything.
 """
 
 from __future__ import annotations
@@ -16,15 +16,25 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..agent.events import Ended, Hello, Note, Output
-from ..agent.wire import PROTOCOL, encode
+from ...agent.protocol.events import Ended, Hello, Note, Output
+from ...agent.protocol.wire import PROTOCOL, encode, number_of
+from ..session_file import Record, write
 from . import control
-from .relay import CHUNK, KEPT, Peer, Tail, accept, hang_up
-from .session_file import Record, write
+from .relay import CHUNK, KEPT, Pace, Peer, Tail, accept, hang_up
 from .terminal import resize, take_back_foreground
 
 #: Bytes that may wait for a watcher before the agent is left to fold its samples.
 _BACKLOG = 1 << 20
+
+#: Reads of the terminal between two looks at everything else. One gives 4 KB or less.
+_READS = 64
+
+#: Seconds to let output gather before it is read. A script that prints lines in a tight loop would otherwise
+#: wake us for each of them; the terminal holds far more than it can print in that time.
+_GATHER = 0.001
+
+#: A script must not tell its own end, nor what it has not written.
+_OWN = (number_of(Ended), number_of(Output))
 
 
 class Keeper:
@@ -35,6 +45,7 @@ class Keeper:
         self._agents = socket.socket(fileno=config["agent"])
         self._watchers = socket.socket(fileno=config["watch"])
         self._file: int | None = config["file"]
+        self._return = b""
         for descriptor in (
             self._agents.fileno(),
             self._watchers.fileno(),
@@ -53,9 +64,10 @@ class Keeper:
         self._idle: Peer | None = None  # the one that waits for a watcher to come
         self._had_agent = False
         self._for_agent = bytearray()  # commands that came before the agent did
-        self._tail = Tail()
+        self._tail, self._pace = Tail(), Pace()
         self._open = True  # somebody has the other end of the terminal
         self._code: int | None = None
+        self._last: int | None = None  # where the script's own output ended
         self._told = False
         self._accept_watcher()  # before any agent: it was there first
 
@@ -85,7 +97,7 @@ class Keeper:
         if not self._told:
             poll.register(self._agents, select.POLLIN)
             poll.register(self._watchers, select.POLLIN)
-        if self._open and self._may_read():
+        if self._open:
             poll.register(self._master, select.POLLIN)
         for peer in (self._watcher, self._agent, self._idle):
             if peer is not None:
@@ -94,14 +106,15 @@ class Keeper:
                 )
                 events = (select.POLLIN if reading else 0) | (select.POLLOUT if peer.out else 0)
                 poll.register(peer.socket, events)
-        blocked = self._watcher is not None and bool(self._watcher.out)
-        ready = {descriptor for descriptor, _ in poll.poll(250 if blocked else None)}
+        paced = self._watcher is not None and self._tail.unread and not self._watcher.out
+        ready = {descriptor for descriptor, _ in poll.poll(1000 * self._pace.wait + 1 if paced else None)}
         self._handle(ready)
 
     def _handle(self, ready: set[int]) -> None:
         if self._wake in ready:
             os.read(self._wake, 4096)
         if self._master in ready:
+            time.sleep(_GATHER)
             self._read_terminal()
         if self._watchers.fileno() in ready:
             self._accept_watcher()
@@ -119,29 +132,37 @@ class Keeper:
             self._for_agent.clear()
             self._agent.push()
 
-    def _may_read(self) -> bool:
-        watcher = self._watcher
-        return watcher is None or watcher.stalled or self._tail.unread < KEPT - CHUNK
-
     # -- the terminal -------------------------------------------------------------------------------------
 
     def _read_terminal(self) -> bool:
-        """Whether there was something."""
-        try:
-            data = os.read(self._master, CHUNK)
-        except BlockingIOError:
-            return False
-        except OSError:  # EIO: nobody has the other end any more
-            self._open = False
-            return False
-        self._tail.add(data)
-        if self._file is not None:
+        """Takes what is there, though not for ever: a script may print without end. Whether that was all."""
+        for _ in range(_READS):
             try:
-                os.write(self._file, data.replace(b"\r\n", b"\n"))
-            except OSError as error:
-                self._file = None
-                self._say(f"The output is no longer written to the file: {error.strerror}.")
-        return True
+                data = os.read(self._master, CHUNK)
+            except BlockingIOError:
+                return True
+            except OSError:  # EIO: nobody has the other end any more
+                self._open = False
+                self._write(b"", last=True)
+                return True
+            self._tail.add(data)
+            self._write(data)
+        return False
+
+    def _write(self, data: bytes, *, last: bool = False) -> None:
+        """To the file that gets everything, with the line ends that the script wrote."""
+        if self._file is None:
+            return
+        data = self._return + data
+        # A return at the end may be the first half of a line end.
+        self._return = b"\r" if data.endswith(b"\r") and not last else b""
+        left = data.removesuffix(self._return).replace(b"\r\n", b"\n")
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError as error:
+            self._file = None
+            self._say(f"The output is no longer written to the file: {error.strerror}.")
 
     def _reap(self) -> None:
         while self._code is None:
@@ -162,14 +183,20 @@ class Keeper:
         """After the script's end: everything it wrote and its agent sent has been read."""
         if not self._had_agent:
             self._accept_agent()  # a script may be over sooner than its agent was let in
-        while self._open and self._may_read() and self._read_terminal():
-            self._feed_watcher()
+        if self._last is None:
+            # Children that it left running may print on; they are not waited for.
+            for _ in range(_READS):
+                if not self._open or self._read_terminal():
+                    break
+            self._last = self._tail.end
         while self._agent is not None and self._watcher is not None and len(self._watcher.out) < _BACKLOG:
             if not self._hear_agent():
                 self._agent = hang_up(self._agent)
         self._feed_watcher()
         watcher = self._watcher
-        return watcher is None or (self._agent is None and not watcher.out and not self._tail.unread)
+        return watcher is None or (
+            self._agent is None and not watcher.out and self._tail.position >= self._last
+        )
 
     def _tell_the_end(self) -> None:
         assert self._code is not None
@@ -217,7 +244,9 @@ class Keeper:
         assert self._agent is not None
         data = self._agent.pull()
         try:
-            for _, whole in self._agent.frames.feed(data or b""):
+            for kind, whole in self._agent.frames.feed(data or b""):
+                if kind in _OWN:
+                    raise ValueError("what only the keeper may say")
                 if self._watcher is not None:
                     self._watcher.out += whole
         except ValueError as error:
@@ -281,9 +310,11 @@ class Keeper:
         watcher = self._watcher
         if watcher is None:
             return
-        while self._tail.unread and len(watcher.out) < CHUNK:
+        over = self._code is not None  # nothing is left to be slowed
+        while self._tail.unread and len(watcher.out) < CHUNK and (over or not self._pace.wait):
             text = self._tail.take()
             if text:
+                self._pace.spend(len(text))
                 watcher.out += encode(Output(text))
             if not watcher.push():
                 break

@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 
-from ..agent.events import Command, Ended, Event
+from ..agent.protocol.events import Command, Ended, Event
 
 #: Seconds between asking a script to stop (as Ctrl-C does), SIGTERM, and SIGKILL. A training script that is
 #: interrupted may have a checkpoint to write.
@@ -61,6 +61,16 @@ class Loop:
                 return events[: position + 1]
         return events
 
+    def wait(self) -> Ended:
+        """Waits for the end and reads nothing else; signals still pass."""
+        while (code := self._exit_code()) is None:
+            if self._pressed and time.monotonic() > self._press_at:
+                self._press()
+            if self.rest(0.1):
+                self._awake()
+        self._ended = True
+        return Ended(code, "", time.perf_counter_ns())
+
     def send(self, command: Command) -> None:
         self.soon(lambda: self._send(command))
 
@@ -68,6 +78,11 @@ class Loop:
         """As Ctrl-C first; SIGTERM and SIGKILL follow with patience, or at once when asked again."""
         self.asked_to_stop = True
         self.soon(self._press)
+
+    @property
+    def stopped_by(self) -> str:
+        """The last signal that `stop` sent; empty if it sent none."""
+        return signal_name(_PRESSURE[min(self._pressed, len(_PRESSURE)) - 1]) if self._pressed else ""
 
     def signal(self, number: int) -> None:
         """Sends the script a signal."""
@@ -104,6 +119,10 @@ class Loop:
         self._pressed += 1
         self._press_at = time.monotonic() + self.patience
         self._deliver_signal(number)
+
+    def _exit_code(self) -> int | None:
+        """None while it runs."""
+        raise NotImplementedError
 
     def _ready(self, thing: object) -> list[Event]:
         raise NotImplementedError

@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .analysis.session import Session
-    from .analysis.view import View
+from ..own_error import say, tell
+from .numbers import count, positive
 
-#: 0 passed, 1 a limit was exceeded, 2 wrong usage, 3 the script itself failed.
-PASSED, EXCEEDED, USAGE, SCRIPT_FAILED = 0, 1, 2, 3
+if TYPE_CHECKING:
+    from ..export.attach import Outcome
+    from ..state.session import Session
+    from ..state.view import View
+
+#: 0 passed, 1 a limit was exceeded, 2 wrong usage, 3 nothing to judge: the script failed, or had no step.
+PASSED, EXCEEDED, USAGE, NOT_JUDGED = 0, 1, 2, 3
 
 _UNITS = {
     "": 1.0,
@@ -28,7 +32,8 @@ _UNITS = {
 }
 _EPILOG = """\
 exit codes: 0 passed · 1 a limit was exceeded or a finding is not allowed · 2 wrong usage ·
-3 the script itself failed (its own exit code is printed).
+3 the script itself failed (its own exit code is printed), or no step was seen in it ·
+70 a bug in tfslowtop, whatever the script did: nothing is judged.
 
 Without any limit, every finding about the program fails the check; what the machine does to it only if named
 by --fail-on. Options stand before the script; all after it is its own.
@@ -55,36 +60,44 @@ def check(arguments: Sequence[str]) -> int:
     except ValueError as error:
         print(f"tfslowtop check: {error}", file=sys.stderr)
         return USAGE
-    from .export.attach import HeadlessScript, report, summary, write
-    from .sources.launch import prepare
-    from .sources.script import ScriptSource
-    from .sources.source import SourceError
+    from ..export.attach import HeadlessScript
+    from ..sources.launch import prepare
+    from ..sources.source import SourceError
 
     argv = list(options.script)
     try:
         prepare(argv, python=options.python, step=options.step, env=None, cwd=None, address="", token="")
-        to_stderr = options.json == "-"
-        source = ScriptSource(
-            argv, python=options.python, step=options.step, headless=True, stdout_to_stderr=to_stderr
-        )
-        headless = HeadlessScript(source, max_seconds=options.max_seconds)
-        view, session = headless.go()
+        outcome = HeadlessScript(
+            argv, python=options.python, step=options.step, json=options.json, max_seconds=options.max_seconds
+        ).go()
     except SourceError as error:
         print(f"tfslowtop check: {error}", file=sys.stderr)
         return USAGE
-    print(summary(argv, view, session, headless.stopped), file=sys.stderr)
-    if options.json:
-        write(report(argv, options.python or sys.executable, view, session), options.json)
-    code = view.ended.code if view.ended else 0
-    if code and not headless.stopped:
-        print(f"check: the script itself failed with exit code {code}; nothing is judged.", file=sys.stderr)
-        return SCRIPT_FAILED
-    broken = judge(limits, view, session)
+    try:
+        return _verdict(limits, outcome, allow_nothing=options.allow_nothing)
+    except Exception as error:
+        return tell(error, outcome.ending, "tfslowtop check")
+
+
+def _verdict(limits: Limits, outcome: Outcome, *, allow_nothing: bool) -> int:
+    if outcome.error is not None or outcome.view is None:
+        return tell(outcome.error or ValueError("no view"), outcome.ending, "tfslowtop check")
+    if outcome.code:
+        say(f"check: the script itself failed with exit code {outcome.code}; nothing is judged.")
+        return NOT_JUDGED
+    broken = judge(limits, outcome.view, outcome.session)
     for line in broken:
-        print(f"check: FAILED: {line}", file=sys.stderr)
-    if not broken:
-        print("check: passed", file=sys.stderr)
-    return EXCEEDED if broken else PASSED
+        say(f"check: FAILED: {line}")
+    if broken:
+        return EXCEEDED
+    if not allow_nothing and not any(s.is_step for s in outcome.view.streams):
+        say(
+            "check: no step was seen, so there is nothing to judge; mark one with tfslowtop.step(), name it "
+            "with --step, or accept this with --allow-nothing."
+        )
+        return NOT_JUDGED
+    say("check: passed")
+    return PASSED
 
 
 def judge(limits: Limits, view: View, session: Session) -> list[str]:
@@ -94,7 +107,7 @@ def judge(limits: Limits, view: View, session: Session) -> list[str]:
         broken += [
             f"{f.function} was retraced {f.avoidable} times; {limits.retraces} are allowed."
             for f in session.retraces.functions.values()
-            if f.avoidable > limits.retraces and f.nested < f.count
+            if f.avoidable > limits.retraces
         ]
     step = next((s for s in view.streams if s.is_step), None)
     if limits.slope is not None and step is not None and step.trend is not None:
@@ -115,12 +128,14 @@ def judge(limits: Limits, view: View, session: Session) -> list[str]:
 
 
 def _limits(options: argparse.Namespace) -> Limits:
-    from .analysis.diagnosis.diagnose import MACHINE
-    from .analysis.diagnosis.texts import TEXTS
+    from ..diagnosis.engine import MACHINE
+    from ..diagnosis.texts import TEXTS
 
     some = any(value is not None for value in (options.max_retraces, options.max_slope, options.max_leak))
     if options.fail_on is not None:
         causes = frozenset(name.strip() for name in options.fail_on.split(",") if name.strip())
+        if not causes:
+            raise ValueError("--fail-on needs at least one cause, or `any`.")
         unknown = sorted(causes - set(TEXTS) - {"any"})
         if unknown:
             raise ValueError(f"--fail-on {unknown[0]}: there is no such cause. Causes: {', '.join(TEXTS)}.")
@@ -139,14 +154,21 @@ def _percent(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%?", text)
     if not match:
         raise ValueError(f"--max-slope {text}: write percent per 100 steps, as 5%.")
-    return float(match[1])
+    return _finite(match[1], "--max-slope")
 
 
 def _bytes(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text)
     if not match or match[2].upper() not in _UNITS:
         raise ValueError(f"--max-leak {text}: write bytes per 100 steps, as 1MB.")
-    return float(match[1]) * _UNITS[match[2].upper()]
+    return _finite(match[1], "--max-leak") * _UNITS[match[2].upper()]
+
+
+def _finite(digits: str, option: str) -> float:
+    value = float(digits)
+    if value > 1e18:
+        raise ValueError(f"{option} {digits[:20]}…: that is no limit; the largest is 1e18.")
+    return value
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -158,12 +180,19 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--max-retraces", type=int, metavar="N", help="avoidable traces of one function")
+    parser.add_argument("--max-retraces", type=count, metavar="N", help="avoidable traces of one function")
     parser.add_argument("--max-slope", metavar="P%", help="how much slower a step may get per 100 steps")
     parser.add_argument("--max-leak", metavar="SIZE", help="how much memory may grow per 100 steps")
     parser.add_argument("--fail-on", metavar="A,B", help="causes that fail the check; `any` for all")
     parser.add_argument(
-        "--max-seconds", type=float, default=0.0, metavar="N", help="stop the script after N s"
+        "--max-seconds",
+        type=positive(float),
+        default=0.0,
+        metavar="N",
+        help="stop the script N s after it was started, with Ctrl-C first",
+    )
+    parser.add_argument(
+        "--allow-nothing", action="store_true", help="pass even if no step was seen, so nothing was judged"
     )
     parser.add_argument("--json", metavar="FILE", help="write what was found as JSON (- is standard output)")
     parser.add_argument("--python", metavar="PYTHON", help="the interpreter to run it with")

@@ -16,10 +16,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..agent.events import Ended, Event, Output, Stop
-from ..kernel import SOCKET_VARIABLE, TOKEN_VARIABLE
-from .listening import Listening
-from .loop import signal_name
+from ..agent.protocol.events import Ended, Event, Output, Stop
+from ..catalogue.kernel import SOCKET_VARIABLE, TOKEN_VARIABLE
+from .event_loop import signal_name
+from .listening_source import Listening
 from .source import SourceError
 
 #: A scenario gives way to the screen that shows it. A user's own script is never re-niced.
@@ -33,12 +33,13 @@ _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONUNBUFFERED": "1"}
 # working directory, and, unlike with PYTHONPATH, not site-packages before the standard library.
 _ROOT = str(Path(__file__).resolve().parents[2])
 _BOOTSTRAP = (
-    "import sys; del sys.path[0]; sys.path.append(sys.argv.pop(1)); from tfslowtop.kernel import main; main()"
+    "import sys; del sys.path[0]; sys.path.append(sys.argv.pop(1)); "
+    "from tfslowtop.catalogue.kernel import main; main()"
 )
 
 
 class ChildSource(Listening):
-    """Starts `python -m tfslowtop.kernel` and speaks with its agent."""
+    """Starts `python -m tfslowtop.catalogue.kernel` and speaks with its agent."""
 
     patience = 1.0
 
@@ -112,6 +113,9 @@ class ChildSource(Listening):
             self._selector.unregister(pipe)
             return []
         return [Output(data.decode(errors="replace"))]
+
+    def _exit_code(self) -> int | None:
+        return self._process.poll() if self._process is not None else 0
 
     def _tick(self) -> list[Event]:
         if self._process is None or (code := self._process.poll()) is None:

@@ -22,9 +22,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .agent.agent import Agent
-from .agent.channel import SocketChannel
-from .agent.events import (
+from ..agent.boot.import_watch import Watch
+from ..agent.hooks.allocator import Allocator, shown
+from ..agent.hooks.tf_function.traces import TraceHook
+from ..agent.protocol.channel import SocketChannel
+from ..agent.protocol.events import (
     About,
     Block,
     Command,
@@ -39,11 +41,9 @@ from .agent.events import (
     Stop,
     Toggled,
 )
-from .agent.hooks.allocator import Allocator, shown
-from .agent.hooks.traces import TraceHook
-from .agent.imports import Watch
-from .agent.wire import PROTOCOL
-from .scenario import Fixes, Params, Scenario, ScenarioError, describe
+from ..agent.protocol.wire import PROTOCOL
+from ..agent.sender import Agent
+from ..scenario import Fixes, Params, Scenario, ScenarioError, describe
 
 SOCKET_VARIABLE = "TFSLOWTOP_SOCKET"
 TOKEN_VARIABLE = "TFSLOWTOP_TOKEN"
@@ -249,7 +249,7 @@ def _leave_with(channel: SocketChannel, kernel: Kernel) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="tfslowtop.kernel")
+    parser = argparse.ArgumentParser(prog="tfslowtop.catalogue.kernel")
     parser.add_argument("file", type=Path)
     parser.add_argument("--params", default="{}", help="a JSON object of texts")
     parser.add_argument("--fixes", default="", help="ids, separated by commas")

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import psutil
 
-from ..agent.events import Ended, Event, Note
+from ..agent.protocol.events import Ended, Event, Note
+from .event_loop import UNSEEN, how_it_ended
 from .launch import Command as Launch
-from .listening import Listening
-from .loop import UNSEEN, how_it_ended
+from .listening_source import Listening
 from .source import SourceError
 
 #: Seconds between two looks whether the script has ended, where the kernel cannot tell.
@@ -56,6 +56,9 @@ class DirectScript(Listening):
 
     def events(self, timeout: float) -> list[Event]:
         return list(super().events(timeout if self._end is not None else min(timeout, _LOOK)))
+
+    def _exit_code(self) -> int | None:
+        return self._process.poll()
 
     def _tick(self) -> list[Event]:
         code = self._process.poll()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from .scenario import Scenario, ScenarioError, describe
+from ..scenario import Scenario, ScenarioError, describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Entry:
 
 def directory() -> Path:
     """Inside the package in an installed wheel, beside it in a checkout."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     shipped = package / "_scenarios"
     return shipped if shipped.is_dir() else package.parent / "scenarios"
 

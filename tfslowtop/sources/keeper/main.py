@@ -57,6 +57,6 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, pass_on)
 
-    from .keeping import Keeper
+    from .keeper import Keeper
 
     Keeper(config, master, pid, wake_read).run()

@@ -6,18 +6,22 @@ import codecs
 import socket
 import time
 
+from ..session_file import check_peer
+from ..source import SourceError
 from .control import Frames
-from .session_file import check_peer
-from .source import SourceError
 
 #: Bytes of output kept for a watcher that comes later or is slow.
 KEPT = 1 << 20
 
+#: Bytes a watcher that fell further behind than that gets: a little more than the screen keeps.
+_RECENT = 1 << 18
+
 #: Bytes read at once.
 CHUNK = 1 << 16
 
-#: Seconds without taking a byte, after which a watcher is no longer waited for.
-_STALLED = 1.0
+#: Bytes of output a watcher may get in so many seconds. Decoding all that a script can print would take
+#: a core from the script, for text that nobody can read.
+_SHARE, _WINDOW = 1 << 18, 0.25
 
 
 class Peer:
@@ -28,14 +32,12 @@ class Peer:
         self.socket = sock
         self.out = bytearray()
         self.frames = Frames()
-        self.progress = time.monotonic()
 
     def push(self) -> bool:
         """Sends what can be sent; False when the other side is gone."""
         try:
             while self.out:
                 del self.out[: self.socket.send(self.out)]
-                self.progress = time.monotonic()
         except BlockingIOError:
             pass
         except OSError:
@@ -51,9 +53,24 @@ class Peer:
         except OSError:
             return None
 
+
+class Pace:
+    """How much more of the output the watcher may get now."""
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._until = 0.0
+
     @property
-    def stalled(self) -> bool:
-        return bool(self.out) and time.monotonic() - self.progress > _STALLED
+    def wait(self) -> float:
+        """Seconds until there is more to give."""
+        now = time.monotonic()
+        if now >= self._until:
+            self._left, self._until = _SHARE, now + _WINDOW
+        return 0.0 if self._left > 0 else self._until - now
+
+    def spend(self, size: int) -> None:
+        self._left -= size
 
 
 class Tail:
@@ -77,21 +94,25 @@ class Tail:
 
     def rewind(self) -> None:
         """For a new watcher: all that is kept."""
-        self.position = self.end - len(self.kept)
+        self.position = self.end - min(len(self.kept), KEPT)
         self._decoder.reset()
 
     def take(self, *, last: bool = False) -> str:
-        """The next piece of text."""
-        start = self.end - len(self.kept)
-        missed = start - self.position
-        if missed > 0:
-            self.position = start
-            self._decoder.reset()
-        at = self.position - start
+        """The next piece of text. A reader who fell behind gets the newest, and is told what is missing."""
+        missed = self._skip() if self.unread > KEPT else 0
+        at = len(self.kept) - self.unread
         data = bytes(self.kept[at : at + CHUNK])
         self.position += len(data)
         text = self._decoder.decode(data, final=last and self.position == self.end)
-        return f"\r\n[{missed} bytes of output are not shown]\r\n{text}" if missed > 0 else text
+        return f"\r\n[{missed:,} bytes of output not shown]\r\n{text}" if missed else text
+
+    def _skip(self) -> int:
+        """Moves on to the newest whole lines; how many bytes were passed over."""
+        recent = len(self.kept) - _RECENT
+        line = self.kept.find(b"\n", recent) + 1 or recent
+        before, self.position = self.position, self.end - len(self.kept) + line
+        self._decoder.reset()
+        return self.position - before
 
 
 def accept(listener: socket.socket) -> Peer | None:

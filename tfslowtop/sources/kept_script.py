@@ -13,18 +13,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..agent.events import Command, Ended, Event, Hello, Note, Output
-from ..agent.wire import WireError
-from . import control
+from ..agent.protocol.events import Command, Detach, Ended, Event, Hello, Note, Output
+from .event_loop import UNSEEN, Loop, how_it_ended
+from .keeper import control
 from .launch import Command as Launch
-from .listener import Connection
-from .loop import UNSEEN, Loop, how_it_ended
+from .listener import KEEPERS_OWN, Connection
 from .session_file import NewSession, Session, check_peer
 from .source import SourceError
 
 # The keeper finds this very package, installed or in a checkout, whatever the environment says.
 _ROOT = str(Path(__file__).resolve().parents[2])
-_BOOTSTRAP = "import sys; sys.path.append(sys.argv.pop(1)); from tfslowtop.sources.keeper import main; main()"
+_BOOTSTRAP = (
+    "import sys; sys.path.append(sys.argv.pop(1)); from tfslowtop.sources.keeper.main import main; main()"
+)
 
 
 #: Seconds for a script that was killed to be gone, and for its keeper to say so.
@@ -32,6 +33,19 @@ _LAST_WORDS = 3.0
 
 
 class _KeeperConnection(Connection):
+    """What the agent says comes between what the keeper says. The keeper lets no agent say its own lines."""
+
+    forbidden = ()
+    _only_keeper = False
+
+    def hear_only_keeper(self) -> list[Event]:
+        """Goes on after a fault, with what only the keeper says."""
+        self._only_keeper, self.fault = True, ""
+        return self._understand(b"")
+
+    def _is_wanted(self, number: int) -> bool:
+        return not self._only_keeper or number in KEEPERS_OWN
+
     def control(self, frame: bytes) -> None:
         self._outgoing += frame
         self.flush()
@@ -85,17 +99,24 @@ class KeptScript(Loop):
         self.soon(lambda: self._connection.control(control.frame(control.TYPE, text.encode())))
 
     def _ready(self, thing: object) -> list[Event]:
-        try:
-            received = self._connection.receive()
-        except WireError as error:
-            # The script is not to blame, and runs on.
-            return [
-                Note(str(error)),
-                self._lost("What came from it could not be read; it runs on unwatched."),
-            ]
+        received = self._connection.receive()
         if received is None:
             return [self._lost("Another tfslowtop watches it now, or its keeper was killed.")]
         self._connection.flush()
+        if self._connection.fault:
+            received.append(Note(self._connection.fault))
+            if self._connection.hello is not None:
+                # The agent sent it. The keeper is still believed, so the script's output and its end are
+                # seen; the agent takes its hooks off.
+                received += self._connection.hear_only_keeper()
+                self._connection.send(Detach())
+        events = self._sorted_out(received)
+        if self._connection.fault:
+            events.append(self._lost("What came from it could not be read; it runs on unwatched."))
+        return events
+
+    def _sorted_out(self, received: list[Event]) -> list[Event]:
+        """Without the keeper's greeting, and with its own end."""
         events: list[Event] = []
         for event in received:
             if isinstance(event, Hello) and not self._heard_keeper:
@@ -109,6 +130,12 @@ class KeptScript(Loop):
                 self._heard_agent |= isinstance(event, Hello)
                 events.append(event)
         return events
+
+    def _exit_code(self) -> int | None:
+        # Only the keeper knows, and what it says cannot be read.
+        raise SourceError(
+            f"The script keeps running (pid {self.pid}). To reattach: tfslowtop --reattach {self.pid}"
+        )
 
     def _lost(self, how: str) -> Ended:
         self._hang_up()
@@ -154,6 +181,9 @@ class EndedScript(Loop):
         self._session.discard()
         end = Ended(code, how_it_ended(code, asked=False), time.perf_counter_ns())
         return [Output(text), end] if text else [end]
+
+    def _exit_code(self) -> int | None:
+        return self._session.record.code or 0
 
     def _send(self, command: Command) -> None:
         pass

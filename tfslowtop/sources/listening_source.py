@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import selectors
 
-from ..agent.events import Command, Event, Note
-from ..agent.wire import WireError
+from ..agent.protocol.events import Command, Event, Note
+from .event_loop import Loop
 from .listener import Connection, Listener
-from .loop import Loop
 
 
 class Listening(Loop):
@@ -36,23 +35,22 @@ class Listening(Loop):
         connection = listener.accept()
         if connection is None:
             return []
+        events: list[Event] = []
+        if self._connection is not None and self._connection.hello is None:
+            events = self._receive(self._connection)  # its token may be here already
+        if self._connection is not None and self._connection.hello is None:
+            self._hang_up()  # whoever keeps silent must not keep the agent out
         if self._connection is not None:
             connection.close()
-            return [Note("A second process tried to connect; it was refused.")]
+            return [*events, Note("A second process tried to connect; it was refused.")]
         self._connection = connection
         self._selector.register(connection.socket, selectors.EVENT_READ)
         if self._heard_agent:
-            connection.socket.send(b"\1")  # one that lost its connection waits to be called
-        return []
+            connection.call()
+        return events
 
     def _receive(self, connection: Connection) -> list[Event]:
-        try:
-            events = connection.receive()
-        except WireError as error:
-            self._hang_up()
-            if connection.hello is not None:  # a stranger who was refused changes nothing
-                self._misunderstood()
-            return [Note(str(error))]
+        events = connection.receive()
         if events is None:
             self._hang_up()
             return []
@@ -62,6 +60,11 @@ class Listening(Loop):
             for command in waiting:
                 connection.send(command)
             connection.flush()
+        if connection.fault:
+            self._hang_up()
+            if connection.hello is not None:  # a stranger who was refused changes nothing
+                self._misunderstood()
+            events.append(Note(connection.fault))
         return events
 
     def _misunderstood(self) -> None:

@@ -1,0 +1,4 @@
+"""The process that holds a script's terminal, so that the script outlives its watcher.
+
+Standard library only.
+"""
