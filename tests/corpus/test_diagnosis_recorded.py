@@ -1,0 +1,143 @@
+"""The rules on recordings of real runs: one for each cause, and healthy ones on which every rule is silent.
+
+`python tests/corpus/corpus_run.py --record` makes them anew, `python tests/corpus/golden.py` the list of
+what they show.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import corpus_run
+import golden
+import pytest
+from corpus_run import TALLIED, Case, named, recorded, replay
+from paths import RECORDINGS
+from recording import load, with_paths
+
+from tfslowtop.agent.protocol.events import Phase, Step
+from tfslowtop.diagnosis.engine import RULES, diagnose
+from tfslowtop.diagnosis.facts import Facts, gather
+from tfslowtop.diagnosis.texts import TEXTS
+from tfslowtop.sources.recording import batches
+from tfslowtop.state.session import Session
+from tfslowtop.state.view import View
+
+#: What the machine does is not in a script; these causes are tested with sensors that read it.
+MACHINE = ("cpu-", "memory-", "gpu-")
+CASES = corpus_run.cases()
+SLOW = [case for case in CASES if case.cause]
+HEALTHY = [case for case in CASES if not case.cause]
+
+
+def name(case: Case) -> str:
+    return case.script.removesuffix(".py")
+
+
+@functools.cache
+def outcome(case: Case) -> tuple[Facts, View]:
+    """As it was at the end of the run."""
+    records, error = load(recorded(case))
+    assert error == ""
+    session, view = replay(records)
+    return gather(session, records[-1].at), view
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_findings_are_those_of_the_golden_file(case):
+    """After a wanted change: `python tests/corpus/golden.py`, and a commit that says what changed and why."""
+    assert golden.lines(case, outcome(case)[1]) == golden.kept()[name(case)]
+
+
+def test_the_golden_file_has_no_other_lines():
+    assert list(golden.kept()) == sorted(map(name, CASES))
+
+
+@pytest.mark.parametrize("case", SLOW, ids=name)
+def test_the_first_finding_is_the_cause_at_its_line(case):
+    _, view = outcome(case)
+    line, right = named(case, view)
+    assert right, f"{[f.headline for f in view.findings]} at `{line}`"
+
+
+@pytest.mark.parametrize("case", HEALTHY, ids=name)
+def test_a_healthy_one_is_never_accused_while_it_runs(case):
+    records, _ = load(recorded(case))
+    session = Session()
+    for now, batch in batches(records, TALLIED):
+        session.feed(batch)
+        found = session.view(now, 2, 0.5).findings
+        assert found == (), (
+            f"after {(now - records[0].at) / 1e9:.0f} s: {found[0].cause}, {found[0].sentence}"
+        )
+
+
+@pytest.mark.parametrize("case", SLOW, ids=name)
+def test_a_cause_is_found_by_its_rule_alone(case):
+    """Not only because nothing else was found."""
+    assert case.cause in {f.cause for rule in RULES for f in rule(outcome(case)[0])}
+
+
+@pytest.mark.parametrize("case", HEALTHY, ids=name)
+def test_on_a_healthy_program_each_rule_is_silent(case):
+    """Also what would be left out as a symptom, or for want of a line, is not found."""
+    at_end, _ = outcome(case)
+    for facts in (at_end, replace(at_end, ended=False)):
+        found = {rule.__name__: rule(facts) for rule in RULES}
+        assert {rule: [f.sentence for f in said] for rule, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize("script", ["sensor_thread", "click_features"])
+def test_a_finding_does_not_depend_on_how_the_step_was_named(script):
+    (case,) = corpus_run.cases(script)
+    records = [
+        replace(r, event=replace(r.event, why="named by --step")) if isinstance(r.event, Step) else r
+        for r in load(recorded(case))[0]
+    ]
+    assert golden.lines(case, replay(records)[1]) == golden.kept()[script]
+
+
+#: Of these some line counted as a library's, by its path, when the program itself was an installed package.
+INSTALLED = [
+    "augment_images", "checkpoint_often", "click_features", "double_dqn_grid", "eval_probe",
+    "keyword_spotting", "leaf_photos", "mpc_glider", "particle_filter", "pgd_robustness", "reacher_ddpg",
+    "river_levels", "sensor_thread", "slow_logger", "style_transfer", "weights_board",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("script", INSTALLED)
+def test_the_same_is_found_when_the_program_is_an_installed_package(script):
+    """`python -m shop.train`: the agent knows whose code it is, and the path says nothing."""
+    (case,) = corpus_run.cases(script)
+    package = (("/corpus/", "/env/lib/python3.11/site-packages/shop/"),)
+    records = [replace(r, event=with_paths(r.event, package)) for r in load(recorded(case))[0]]
+    assert golden.lines(case, replay(records)[1]) == golden.kept()[script]
+
+
+def test_shares_are_of_the_same_time_wherever_they_are_told():
+    """The import of TensorFlow, which comes before, is in none of them."""
+    case = corpus_run.cases("linear_schedule")[0]
+    records, _ = load(recorded(case))
+    session = Session()
+    session.feed([Phase("starting", "", records[0].at - 60_000_000_000)])
+    session.feed([r.event for r in records])
+    view = session.view(records[-1].at, 2, 0.5)
+    step, found = next(s for s in view.streams if s.is_step), view.findings[0]
+    assert found.cost_seconds / found.share == pytest.approx(step.seconds / step.share, rel=0.01)
+    assert found.share < step.share
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_a_recording_says_the_same_twice(case):
+    """A finding is a function of the facts, and reads none that change."""
+    facts, _ = outcome(case)
+    assert diagnose(facts) == diagnose(facts)
+
+
+def test_every_cause_has_a_recording_and_all_of_them_are_small():
+    wanted = {cause for cause in TEXTS if not cause.startswith(MACHINE)}
+    assert {case.cause for case in SLOW} == wanted
+    sizes = {path.name: path.stat().st_size for path in RECORDINGS.iterdir()}
+    assert set(sizes) == {recorded(case).name for case in CASES}
+    assert sum(sizes.values()) < 3_000_000

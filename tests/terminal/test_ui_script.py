@@ -1,0 +1,228 @@
+"""The screens of an attached script, on what the agent said of real ones."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+import ui_script
+from screens import text, until
+from textual.widgets import Input
+from ui_script import Recorded
+
+from tfslowtop.agent.protocol.events import ChooseStep, Output
+from tfslowtop.diagnosis.finding import Finding
+from tfslowtop.export import findings
+from tfslowtop.run import Run
+from tfslowtop.state.session import Session
+from tfslowtop.state.view import View
+from tfslowtop.ui.screens.detail import DetailScreen
+from tfslowtop.ui.screens.finding import FindingScreen
+from tfslowtop.ui.screens.output import OutputScreen
+from tfslowtop.ui.screens.script import LeaveScreen
+from tfslowtop.ui.state import state
+
+SECOND = 1_000_000_000
+TRACEBACK = (
+    'Traceback (most recent call last):\n  File "x.py", line 9, in <module>\nValueError: bad [b]data[/b]\n'
+)
+
+
+def footer(app) -> str:
+    return text(app).splitlines()[-1]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_findings_open_and_streams_become_the_step(monkeypatch, size):
+    source = Recorded("linear_schedule")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: "retrace-python-value" in text(app))
+        await until(pilot, lambda: footer(app).startswith("enter Detail S Step d Findings"))
+        streams = app.screen.table.list
+        streams.highlighted = next(n for n, o in enumerate(streams.options) if not app_step(app, o.id))
+        wanted = int(streams.options[streams.highlighted].id)
+        await pilot.press("S")
+        assert source.sent == [ChooseStep(wanted)]
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DetailScreen) and "latency of" in text(app))
+        await pilot.press("escape", "d")
+        await until(pilot, lambda: "enter Open" in footer(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, FindingScreen) and "Python value" in text(app))
+
+
+def app_step(app, id: str) -> bool:
+    return any(s.is_step and str(s.id) == id for s in app._view.streams)
+
+
+async def test_what_cannot_be_done_is_not_offered(monkeypatch):
+    source = Recorded("linear_schedule")
+    app = ui_script.app(monkeypatch, source, readonly=True)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await until(pilot, lambda: "retrace-python-value" in text(app))
+        await until(pilot, lambda: "d Findings" in footer(app))
+        assert "S Step" not in footer(app)
+        streams = app.screen.table.list
+        streams.highlighted = next(n for n, o in enumerate(streams.options) if not app_step(app, o.id))
+        await pilot.press("S", "enter")
+        await until(pilot, lambda: "Read-only" in text(app))
+        assert source.sent == [] and app.screen is app._main
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, OutputScreen))
+        await until(pilot, lambda: "esc Back" in footer(app))
+        assert "Type" not in footer(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_a_crash_shows_what_it_was(monkeypatch, size):
+    source = Recorded("custom_loop")  # on which nothing is wrong
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: "calls" in text(app) and app._view is not None and app._view.streams)
+        assert not app.check_action("restart", ())
+        source.end(1, "The script ended with exit code 1.", TRACEBACK)
+        await until(pilot, lambda: "ValueError: bad [b]data[/b]" in text(app))
+        assert "exit code 1" in text(app) and "o shows the traceback" in text(app)
+        assert "Nothing wrong" not in text(app)
+        assert app.check_action("restart", ())
+        await until(pilot, lambda: "r Restart" in footer(app) or size[0] < 80)
+        await pilot.press("q")
+        await pilot.pause()
+    assert app.script_code == 1
+
+
+async def test_the_last_second_is_not_left_out(monkeypatch):
+    source = Recorded()
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "Steps are found once TensorFlow is imported" in text(app))
+        assert "? unclear" not in text(app), "nothing was measured, so there is no verdict"
+        await until(pilot, lambda: "q Quit" in footer(app))
+        assert "d Findings" not in footer(app) and "S Step" not in footer(app), "there are none"
+        source.end()
+        await until(pilot, lambda: "The script ended, exit code 0" in text(app))
+        await until(pilot, lambda: "Steps are found" not in text(app))
+
+
+def test_words_for_a_script_that_does_other_things():
+    view = replace(View.empty(), process_state="sleeping")
+    assert state(view, 0, script=True) == "running, without TensorFlow so far"
+    view = replace(view, phase="running", iterations=60, last_step_at=SECOND)
+    assert state(view, 4 * SECOND, script=True) == "60 it · no step for 3 s"
+    assert state(view, 4 * SECOND) == "iteration 60 has been running for 3 s"
+
+
+async def test_the_change_is_made_once_and_not_by_the_thread_that_draws(monkeypatch):
+    made_by: list[str] = []
+
+    def code(f: Finding) -> str:
+        made_by.append(threading.current_thread().name)
+        return findings.code(f)
+
+    monkeypatch.setattr("tfslowtop.ui.screens.finding.code", code)
+    source = Recorded("linear_schedule")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "retrace-python-value" in text(app))
+        for _ in range(2):
+            await pilot.press("d", "enter")
+            await until(pilot, lambda: "tf.constant(" in text(app))
+            seen = app._view
+            await until(pilot, lambda seen=seen: app._view is not seen)
+            await pilot.press("escape")
+    assert len(made_by) == 1 and made_by[0] != threading.main_thread().name
+
+
+async def test_only_the_pump_touches_its_session(monkeypatch):
+    def session(run: Run) -> Session:
+        assert threading.current_thread() is not threading.main_thread(), "this is the screen's thread"
+        return run.__dict__["session"]
+
+    def keep(run: Run, session: Session) -> None:
+        run.__dict__["session"] = session
+
+    monkeypatch.setattr(Run, "session", property(session, keep), raising=False)
+    app = ui_script.app(monkeypatch, Recorded("linear_schedule"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "retrace-python-value" in text(app))
+        for key in ("m", "escape", "o", "escape", "d", "enter", "escape", "F"):
+            await pilot.press(key)
+            await pilot.pause(0.1)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 10)])
+async def test_leaving_asks_and_ctrl_c_is_the_same(monkeypatch, size):
+    source = Recorded("custom_loop", "a_script_with_a_name_that_is_quite_long.py")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app._view is not None)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: isinstance(app.screen, LeaveScreen))
+        said = ("still", "runs.", "stop it,", "leave it running", "--reattach", "stay here")
+        await until(pilot, lambda: all(words in text(app) for words in said))
+        await pilot.press("escape")
+        assert app.screen is app._main and not source.stopped
+        await pilot.press("q", "s")
+        await until(pilot, lambda: not app.is_running)
+    assert source.stopped and app.script_code == 130
+
+
+async def test_a_script_that_asks_is_answered(monkeypatch):
+    source = Recorded()
+    source.put(Output("your name? "))
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app._view is not None)
+        await pilot.press("o", "t")
+        await until(pilot, lambda: isinstance(app.screen.focused, Input))
+        await until(pilot, lambda: "enter Send" in footer(app))
+        await pilot.press("q", "u", "o", "enter")
+        assert source.typed == "quo\n", "keys of the app are letters here"
+        await pilot.press("escape")
+        assert isinstance(app.screen, OutputScreen) and not app.screen.query_one(Input).display
+        source.end()
+        await until(pilot, lambda: "t Type" not in footer(app))
+
+
+async def test_more_output_than_is_kept_is_told(monkeypatch):
+    source = Recorded()
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app._view is not None)
+        await pilot.press("o")
+        await until(pilot, lambda: "nothing so far" in text(app))
+        source.put(Output("x" * 100 + "\n" + "y" * 300_000))
+        await until(pilot, lambda: "what came before is not kept here" in text(app))
+
+
+async def test_names_of_wide_characters_fit(monkeypatch):
+    source = Recorded("custom_loop", "日本語の名前を持つとても長いスクリプト.py")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(60, 16)) as pilot:
+        await until(pilot, lambda: "it/s" in text(app).splitlines()[0])
+        await pilot.press("F")
+        await until(pilot, lambda: "it/s" in text(app).splitlines()[0] and "日本語" in text(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_in_ascii_the_columns_of_the_streams_stand_under_their_heads(monkeypatch, size):
+    source = Recorded("cartpole_scores")
+    app = ui_script.app(monkeypatch, source, ascii=True)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: "> top level" in text(app) and "predict-loop" in text(app))
+        rows = text(app).splitlines()
+        head = next(n for n, row in enumerate(rows) if " median " in row and " calls " in row)
+        end = rows[head].index("calls") + len("calls")
+        for row in rows[head + 1 : head + 4]:
+            assert row[end - 1].isdigit() and row[end] == " ", "\n".join(rows)
+
+
+async def test_the_help_of_a_script_speaks_of_a_script(monkeypatch):
+    app = ui_script.app(monkeypatch, Recorded("cartpole_scores"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "predict-loop" in text(app))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "the step: its curve" in text(app))
+        assert "fix" not in text(app) and "scenario" not in text(app), text(app)

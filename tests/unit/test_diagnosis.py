@@ -1,0 +1,831 @@
+"""The rules, one by one: what they say, and where they are silent. Facts are written by hand here; the corpus
+has them from real runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tfslowtop.agent.protocol.events import Reason, Trace
+from tfslowtop.catalogue.find import all_entries
+from tfslowtop.commands.check import _bytes, _limits, _parser, _percent
+from tfslowtop.diagnosis.engine import RULES, diagnose, healthy
+from tfslowtop.diagnosis.facts import (
+    JUMPS,
+    TRACED_RISE,
+    Blamed,
+    Call,
+    Count,
+    Facts,
+    Grows,
+    Traced,
+    _at_traces,
+    _in_jumps,
+    gather,
+)
+from tfslowtop.diagnosis.finding import Finding
+from tfslowtop.diagnosis.texts import TEXTS
+from tfslowtop.state.session import Session
+from tfslowtop.stats.blocks import Stretch
+from tfslowtop.stats.trend import Trend
+
+FLAT = Trend("flat", 0.0, -1e-9, 1e-9, 0.02, 100, "")
+RISING = Trend("rising", 1e-4, 0.5e-4, 2e-4, 0.02, 100, "")
+
+
+def call(kind: str, calls: int, seconds: float, *, line: int = 10, step: bool = False, **more) -> Call:
+    values = {
+        "id": line,
+        "name": kind,
+        "kind": kind,
+        "file": "/u/train.py",
+        "line": line,
+        "calls": calls,
+        "seconds": seconds,
+        "median": seconds / max(1, calls),
+        "cpu": math.nan,
+        "trend": FLAT,
+        "is_step": step,
+        "first_at": 1,
+        "excess": 0.0,
+    }
+    return Call(**{**values, **more})
+
+
+def count(what: str, count: int, *, symbol: str = "", line: int = 12, seconds: float = 0.0, **more) -> Count:
+    values = {
+        "what": what,
+        "symbol": symbol,
+        "file": "/u/train.py",
+        "line": line,
+        "count": count,
+        "seconds": seconds,
+        "size": 0,
+        "late": 0.5,
+        "since": 1,
+    }
+    return Count(**{**values, **more})
+
+
+def traced(
+    cause: str, times: int, seconds: float, *, calls: int = 100, late: int | None = None, **more
+) -> Traced:
+    values = {
+        "function": "train_step",
+        "file": "/u/train.py",
+        "line": 5,
+        "user_file": "/u/train.py",
+        "user_line": 20,
+        "count": times + 1,
+        "nested": 0,
+        "calls": calls,
+        "seconds": seconds,
+        "avoidable": times,
+        "avoidable_seconds": seconds,
+        "late": times // 2 if late is None else late,
+        "since": 2,
+        "longest": 0.1,
+        "jit": False,
+        "instances": 0,
+        "called_with": "",
+        "blames": (Blamed("lr", cause, times, times, "float 0.1", "float 0.09"),),
+    }
+    return Traced(**{**values, **more})
+
+
+def facts(*parts: object, seconds: float = 10.0, steps: int = 100, trend: Trend = FLAT, **more) -> Facts:
+    step = call("loop", steps, 0.9 * seconds, line=19, step=True, trend=trend)
+    calls = [p for p in parts if isinstance(p, Call)]
+    return Facts(
+        seconds=seconds,
+        steps=steps,
+        step=step,
+        calls=(step, *calls),
+        counts=tuple(p for p in parts if isinstance(p, Count)),
+        traced=tuple(p for p in parts if isinstance(p, Traced)),
+        **{"training": True, **more},
+    )
+
+
+def first(*parts: object, **more) -> Finding:
+    found = diagnose(facts(*parts, **more))
+    assert found, "nothing was found"
+    return found[0]
+
+
+def rss(per_step: float, steps: int = 1000, rise: float = 5e7) -> dict[str, Grows]:
+    trend = Trend("rising", per_step, 0.9 * per_step, 1.1 * per_step, 5e8, 100, "")
+    return {"rss": Grows(5e8, 5e8 + per_step * steps, 5e8 + per_step * steps, trend, rise)}
+
+
+@pytest.mark.parametrize("cause", [c for c in TEXTS if c.startswith("retrace-")])
+def test_a_function_that_is_traced_again_and_again(cause):
+    found = first(traced(cause, 90, 6.0))
+    assert (found.cause, found.line, found.symbol) == (cause, 20, "train_step")
+    assert "91 times in 100 calls" in found.sentence and found.fix.summary
+    assert found.cost_seconds == 6.0 and found.share == pytest.approx(0.6)
+
+
+def test_an_unknown_retrace_reason_is_counted_but_not_reported():
+    """A recording made by a newer version may hold one."""
+    session = Session()
+    for number in range(40):
+        at = number * 1_000_000_000
+        known = Reason("x", "retrace-shape", "float32 (1,)", f"float32 ({number},)")
+        unknown = Reason("y", "retrace-weather", "sunny", f"cloudy {number}")
+        for name, line, reasons in (("new", 5, (unknown,)), ("both", 9, (unknown, known))):
+            session.feed([Trace(name, "/u/a.py", line, number, at, 500_000_000, reasons, "/u/a.py", 20)])
+    found = diagnose(replace(gather(session, 40_000_000_000), seconds=40.0))
+    assert [(f.cause, f.symbol) for f in found] == [("retrace-shape", "both")]
+    assert {f.function: f.avoidable for f in session.retraces.functions.values()} == {"new": 40, "both": 40}
+
+
+def test_what_to_expect_is_what_was_measured_less_what_it_costs():
+    step = first(traced("retrace-shape", 90, 6.0))
+    assert step.expect == "A step takes about 30 ms on average instead of 90 ms."
+    part = first(call("python-op", 100, 5.0))
+    assert part.expect.startswith("A step") and part.basis == "measured"
+    leak = first(gauges=rss(200_000.0), steps=1000)
+    assert leak.expect == "Memory stays where it was, instead of growing on from 700 MB."
+    slow = first(count("trace-ops", 400, seconds=5.0, size=4000))
+    assert slow.expect == "The first call takes 5.0 s less, at best; those after it take what they took."
+
+
+@pytest.mark.parametrize(
+    "innocent",
+    [
+        traced("retrace-shape", 3, 3.0),  # train and eval, the last smaller batch of each
+        traced("retrace-shape", 8, 3.0, calls=1000, late=0),  # buckets: all were seen early
+        traced("retrace-python-value", 50, 0.1),  # costs next to nothing
+        traced("retrace-shape", 40, 0.0, nested=41, avoidable=0),  # inside another function's trace
+    ],
+)
+def test_traces_that_are_as_they_should_be(innocent):
+    assert diagnose(facts(innocent)) == ()
+
+
+def test_many_traces_that_took_much_stay_told_when_they_have_come_to_an_end():
+    found = first(traced("retrace-structure", 60, 5.0, calls=130, late=0))
+    assert (found.cause, found.share) == ("retrace-structure", pytest.approx(0.5))
+
+
+def test_jit_that_meets_new_shapes_compiles_again():
+    assert first(traced("retrace-shape", 20, 3.0, jit=True)).cause == "xla-recompile"
+
+
+def test_jit_under_an_open_signature_compiles_for_each_shape():
+    shapes = count("xla-shape", 40, symbol="score", line=30, seconds=6.0)
+    found = first(shapes, call("function", 100, 6.6, name="score", line=5))
+    assert (found.cause, found.line) == ("xla-recompile", 30)
+    assert "met 40 shapes in 100 calls" in found.sentence and "150 ms at a new shape, 10 ms" in found.sentence
+    assert diagnose(facts(count("xla-shape", 4, symbol="score", line=30, seconds=2.0))) == ()
+    early = count("xla-shape", 10, symbol="score", line=30, seconds=2.0, late=0.0)
+    assert diagnose(facts(early, call("function", 100, 6.6, name="score", line=5))) == ()
+
+
+def test_a_function_made_in_the_loop_is_named_where_it_is_made():
+    found = first(traced("function-recreated", 99, 5.0), count("function", 100, symbol="train_step", line=14))
+    assert (found.cause, found.line) == ("function-recreated", 14)
+
+
+def test_functions_of_a_library_are_told_as_the_line_that_makes_it_create_them():
+    keras = "/env/lib/python3.11/site-packages/keras/src/backend/tensorflow/trainer.py"
+    names = ("one_step_on_data", "one_step_on_iterator")
+    made = [
+        traced("function-recreated", 50, 2.0, function=name, file=keras, line=i, library=True)
+        for i, name in enumerate(names)
+    ]
+    found = diagnose(facts(*made))
+    assert [(f.cause, f.file, f.line) for f in found] == [("function-recreated", "/u/train.py", 20)]
+    assert "What Keras has at this line is new each time" in found[0].sentence
+    nobodys = [traced("function-recreated", 50, 2.0, file=keras, library=True, user_file="", user_line=0)]
+    assert diagnose(facts(*nobodys)) == ()
+
+
+def test_a_few_models_have_functions_of_their_own():
+    own = traced("function-recreated", 8, 4.0, file="/x/site-packages/keras/a.py", library=True)
+    assert first(own).cause == "function-recreated"
+    assert diagnose(facts(own, count("compile", 4))) == ()
+    more = traced("function-recreated", 12, 3.0, file=own.file, library=True)
+    assert diagnose(facts(more, count("compile", 6))) == ()
+
+
+def test_a_graph_that_grows_explains_the_memory_and_the_rise():
+    gauges = {"graph ops": Grows(100, 900, 900, RISING), **rss(1e6)}
+    found = diagnose(
+        facts(
+            call("session-run", 400, 8.0),
+            count("graph-op", 3200, line=31),
+            steps=400,
+            trend=RISING,
+            gauges=gauges,
+        )
+    )
+    assert [f.cause for f in found] == ["graph-growth"]
+    assert found[0].line == 31 and "+8 ops per step" in found[0].sentence
+    assert {s.cause for s in found[0].symptoms} >= {"python-leak"}
+
+
+def test_no_step_takes_less_than_no_time():
+    """A line through a curve that bends is below zero at its beginning."""
+    grown = count("graph-op", 4800, line=31)
+    found = first(call("session-run", 600, 8.0), grown, steps=600, trend=RISING)
+    assert found.cause == "graph-growth" and "a step takes 1 ms at first and 50 ms now" in found.sentence
+
+
+def test_a_saver_made_late_is_no_growth():
+    assert diagnose(facts(call("session-run", 100, 8.0), count("graph-op", 40, line=31, late=0.5))) == ()
+
+
+@pytest.mark.parametrize(("still_open", "cause"), [(0, "session-per-step"), (95, "session-leak")])
+def test_sessions_opened_at_every_step(still_open, cause):
+    gauges = {"open sessions": Grows(0, still_open, still_open, None)}
+    found = first(call("session-run", 100, 8.0), count("session", 100, line=29), gauges=gauges)
+    assert (found.cause, found.line) == (cause, 29)
+
+
+@pytest.mark.parametrize(("still_open", "grown", "causes"), [
+    (12, 2e8, ["session-leak"]), (1, 2e8, ["python-leak"]), (12, 4e7, []),
+])  # fmt: skip
+def test_sessions_that_are_used_for_long_and_kept(still_open, grown, causes):
+    gauges = {**rss(grown / 1000, rise=grown), "open sessions": Grows(0, still_open, still_open, None)}
+    runs = call("session-run", 1000, 8.0)
+    found = diagnose(facts(runs, count("session", 12, line=29), gauges=gauges, steps=1000))
+    assert [f.cause for f in found] == causes
+    if "session-leak" in causes:
+        assert found[0].line == 29 and found[0].basis == "not measured"
+        assert [s.cause for s in found[0].symptoms] == ["python-leak"]
+
+
+@pytest.mark.parametrize(
+    ("what", "cause"),
+    [
+        ("model", "model-recreated"),
+        ("compile", "model-recreated"),
+        ("load", "model-recreated"),
+        ("optimizer", "optimizer-recreated"),
+        ("variable", "variable-recreated"),
+        ("dataset", "dataset-recreated"),
+        ("iterator", "dataset-recreated"),
+    ],
+)
+def test_what_is_built_again_at_every_step(what, cause):
+    assert first(count(what, 100, line=15, seconds=4.0)).cause == cause
+
+
+@pytest.mark.parametrize("what", ["model", "compile", "dataset", "iterator"])
+def test_a_few_of_them_are_how_it_is_meant(what):
+    assert diagnose(facts(count(what, 5, seconds=4.0))) == ()
+
+
+def test_what_is_cleared_after_each_model_belongs_to_it():
+    pauses = {"gc pause seconds": Grows(0, 6, 6, None)}
+    cleared = count("gc-pause", 100, symbol="clear_session", line=44, seconds=6.0)
+    gc = call("gc", 100, 6.0, file="", line=0)
+    found = first(count("model", 100, seconds=1.0, line=40), cleared, gc, gauges=pauses)
+    assert (found.cause, found.line, [s.cause for s in found.symptoms]) == (
+        "model-recreated",
+        40,
+        ["gc-pause"],
+    )
+
+
+def test_few_long_steps_show_what_they_create():
+    made = count("variable", 900, seconds=4.0)
+    assert first(made, steps=10, seconds=12.0).cause == "variable-recreated"
+    assert diagnose(facts(made, steps=6, seconds=12.0)) == (), "the first step may be most of it"
+    assert diagnose(facts(replace(made, late=0.1), steps=10, seconds=12.0)) == (), "an optimizer's slots"
+
+
+def test_map_fn_in_a_loss_that_fit_traces():
+    used = count("map-fn", 1, symbol="map_fn", line=30)
+    step = call("fit", 500, 9.0, line=60, step=True)
+    trained = traced("", 0, 1.0, file="/lib/site-packages/keras/trainer.py", library=True, blames=(), count=2)
+    (found,) = diagnose(replace(facts(used, trained), step=step, steps=500, calls=(step,)))
+    assert (found.cause, found.line) == ("per-sample", 30) and "fit takes 18 ms" in found.sentence
+
+
+def test_an_optimizer_brings_its_variables():
+    found = diagnose(
+        facts(count("optimizer", 100, seconds=1.0), count("variable", 1200, line=13, seconds=2.0))
+    )
+    assert [f.cause for f in found] == ["optimizer-recreated"]
+    assert [s.cause for s in found[0].symptoms] == ["variable-recreated"]
+
+
+def test_predict_on_little_in_a_loop_and_on_much():
+    assert first(call("predict", 100, 8.0, line=9)).cause == "predict-loop"
+    assert diagnose(facts(call("predict", 10, 9.0, line=9))) == ()
+
+
+def test_fit_that_is_called_per_epoch_is_as_it_should_be():
+    assert diagnose(facts(call("fit-call", 12, 2.0, line=9), call("fit", 480, 1.8, line=9))) == ()
+
+
+def test_eager_ops_are_told_apart_from_computing():
+    gauges = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
+    found = first(count("eager-op-sample", 300, symbol="Mul", line=22), gauges=gauges)
+    assert (found.cause, found.line) == ("eager-step", 22)
+    few = {"eager ops per second": Grows(0, 100, 100, Trend("flat", 0, 0, 0, 100.0, 50, ""))}
+    assert diagnose(facts(gauges=few)) == ()
+
+
+def test_few_eager_ops_that_go_round_many_times():
+    """A simulation in its time steps; not a training loop with few ops."""
+    rate = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, -1, 1, 5000, 100, ""))}
+    ops = count("eager-op-sample", 500, symbol="Mul", line=22)
+    around = call("loop", 60, 9.5, line=17)
+    found = first(around, ops, steps=3600, gauges=rate, training=False)
+    assert (found.cause, found.line) == ("eager-step", 22)
+    assert "A turn of the loop at line 17 runs 750 eager ops" in found.sentence
+    assert diagnose(facts(around, ops, steps=3600, gauges=rate)) == ()
+    assert diagnose(facts(ops, steps=3600, gauges=rate, training=False)) == ()
+
+
+def test_the_ops_that_move_weights_are_told_as_that_if_they_move_much():
+    rate = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
+    ops = count("eager-op-sample", 300, symbol="ReadVariableOp", line=31)
+    there = count("where", 60, symbol="keras|get_weights|keras.src.layers.layer|67", seconds=7.0, line=31)
+    much, little = (count("host-sync", 400, size=100 * size, line=31) for size in (6 << 20, 6 << 10))
+    assert [f.cause for f in diagnose(facts(ops, there, much, gauges=rate))] == ["host-sync"]
+    assert [f.cause for f in diagnose(facts(ops, there, little, gauges=rate))] == ["eager-step"]
+
+
+def test_new_objects_whose_traces_take_half_of_the_time_are_told_one_trace_earlier():
+    assert first(traced("retrace-object", 4, 5.0)).cause == "retrace-object"
+    assert diagnose(facts(traced("retrace-object", 4, 4.0))) == (), "a model for each of five folds"
+    assert diagnose(facts(traced("retrace-shape", 4, 5.0))) == (), "four lengths, each met for the first time"
+
+
+def test_objects_that_are_made_anew_for_a_few_calls_each():
+    planner = {"blames": (), "avoidable": 0, "avoidable_seconds": 0.0, "count": 20, "calls": 300}
+    found = first(traced("", 0, 6.0, **{**planner, "instances": 19}))
+    assert (found.cause, found.line) == ("function-recreated", 20)
+    assert diagnose(facts(traced("", 0, 6.0, **{**planner, "count": 7, "instances": 6}))) == (), (
+        "a search of six models"
+    )
+    assert diagnose(facts(traced("", 0, 2.0, **{**planner, "instances": 19}))) == (), (
+        "they do more than trace"
+    )
+
+
+def test_elements_that_are_taken_out_within_a_step():
+    rate = {"eager ops per second": Grows(0, 20_000, 20_000, Trend("flat", 0, -1, 1, 20_000, 100, ""))}
+    slices = [count("eager-op-sample", 300, symbol=name, line=31) for name in ("StridedSlice", "Greater")]
+    found = first(*slices, steps=30, gauges=rate, training=False)
+    assert (found.cause, found.line) == ("per-sample", 31) and "3,000 per step" in found.sentence
+    few = diagnose(facts(*slices, steps=1000, gauges=rate, training=False))
+    assert [f.cause for f in few] == ["eager-step"]
+
+
+def test_a_world_that_moves_between_two_calls_is_no_batch():
+    act = call("function", 6400, 4.0, line=5)
+    world = call("loop", 6400, 8.0, line=24)
+    pulls = count("host-sync", 6400, line=28)
+    works = traced("", 0, 0.0, user_line=26, count=1, calls=6400, blames=())
+    assert diagnose(facts(act, world, pulls, works)) == ()
+    for changed in (
+        (act, pulls, works),
+        (act, world, works),
+        (act, call("loop", 6400, 4.5, line=24), pulls, works),
+    ):
+        found = first(*changed)
+        assert (found.cause, found.line) == ("per-sample", 26)
+
+
+def test_what_a_callback_saves_is_told_once():
+    saves = count("save", 100, symbol="Model.save", line=19, seconds=4.5)
+    (found,) = diagnose(facts(call("fit-call", 1, 9.0), count("callback", 100, line=18, seconds=5.0), saves))
+    assert (found.cause, found.line) == ("callback-heavy", 18)
+
+
+def test_a_shuffle_buffer_that_fills_first_in_each_round():
+    waits = call("data-wait", 100, 6.0, line=19, median=0.001)
+    made = count("dataset", 1, symbol="_ShuffleDataset", line=8)
+    cut = count("dataset", 10, symbol="_TakeDataset", line=19, seconds=2.0)
+    found = first(waits, made, cut)
+    assert (found.cause, found.line) == ("input-bound", 8) and "shuffle buffer" in found.sentence
+    assert first(call("data-wait", 100, 6.0, line=19), made).line == 19, "every element is waited for"
+
+
+def test_items_that_do_not_depend_on_the_last_result():
+    items = count("one-item", 990, line=21)
+    found = first(items, call("model-call", 1000, 6.0, line=21), steps=1000, training=False)
+    assert (found.cause, found.line) == ("per-sample", 21) and "does not depend" in found.sentence
+
+
+def test_weights_that_go_through_the_host():
+    there = count("where", 60, symbol="keras|get_weights|keras.src.layers.layer|67", seconds=4.0, line=31)
+    back = count("where", 40, symbol="keras|set_weights|keras.src.layers.layer|67", seconds=3.0, line=33)
+    pulls = count("host-sync", 800, line=31, size=800_000_000, seconds=0.1)
+    found = first(there, back, pulls)
+    assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 31, 7.0)
+    assert "8 MB per step" in found.sentence and found.expect.startswith("A step takes at best")
+    busy = first(there, back, pulls, call("function", 100, 6.0, line=5))
+    assert busy.cost_seconds == pytest.approx(facts().step.seconds - 6.0), "no more than functions leave"
+    assert diagnose(facts(there, back, count("host-sync", 800, line=31, size=1000))) == (), "now and then"
+
+
+def test_an_object_that_is_passed_anew_is_told_where_it_is_made():
+    opt = Blamed("opt", "retrace-object", 90, 90, "an object that is gone", "Adam object 0x7f")
+    again = traced("retrace-object", 90, 6.0, blames=(opt,))
+    assert first(again, count("optimizer", 91, symbol="Adam", line=14)).line == 14
+    assert first(again, count("optimizer", 2, symbol="Adam", line=14)).line == 20
+
+
+def test_models_that_are_fitted_one_after_the_other_take_as_long_as_they_take():
+    step = replace(call("fit", 1000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
+    for fits, ended, found in ((0, False, True), (1, True, True), (1, False, False), (3, True, False)):
+        over = [call("fit-call", fits, 8.0, line=19)] if fits else []
+        said = diagnose(replace(facts(*over), step=step, steps=1000, calls=(step, *over), ended=ended))
+        assert [f.cause for f in said] == ["growing-input"] * found, (fits, ended)
+
+
+def test_stages_are_no_growth():
+    rng = np.random.default_rng(0)
+    stages = np.repeat([0.01, 0.03, 0.09], 100) * rng.uniform(0.9, 1.1, 300)
+    grows = np.linspace(0.01, 0.09, 300) * rng.uniform(0.8, 1.2, 300)
+    assert _in_jumps(stages) > JUMPS > _in_jumps(grows)
+    start, noise = np.arange(300) * 100, rng.uniform(0.5, 2.0, 300)  # as a busy machine makes it
+
+    def at_traces(wall: np.ndarray, *anew: int) -> float:
+        return _at_traces(Stretch(np.arange(300.0), start, wall, 0 * wall), list(anew))
+
+    assert at_traces(stages * noise, 10_000, 20_000) > TRACED_RISE
+    assert at_traces(stages * noise) == 0.0
+    worse = stages * np.linspace(1.0, 1.5, 300) * noise  # and others take more and more of it
+    assert at_traces(worse, 10_000, 20_000) > TRACED_RISE
+    known = Stretch(np.arange(300.0), start, worse * np.linspace(1.0, 5.0, 300), stages)
+    assert _at_traces(known, [10_000, 20_000]) > 0.9, "CPU time is the better witness"
+    assert at_traces(grows * noise, 10_000, 20_000) < TRACED_RISE
+    step = replace(call("loop", 300, 9.0, line=19, step=True, trend=RISING), excess=4.0)
+    for staged, found in ((False, 1), (True, 0)):
+        program = replace(facts(), step=replace(step, staged=staged), steps=300)
+        assert [f.cause for f in diagnose(program)] == ["growing-input"] * found
+
+
+def test_growth_that_nothing_explains_has_to_be_a_part_of_the_memory():
+    assert diagnose(facts(steps=1000, gauges=rss(60_000))) == (), "60 MB of 560"
+    found = first(steps=1000, gauges=rss(200_000))
+    assert found.cause == "python-leak" and "no list, dict or set" in found.sentence
+
+
+def test_a_session_that_runs_for_its_summaries():
+    told = count("summaries", 5, line=62)
+    found = first(told, call("session-run", 100, 4.0, line=62), call("session-run", 100, 3.0, line=61))
+    assert (found.cause, found.line) == ("callback-heavy", 62)
+    assert diagnose(facts(told, call("session-run", 8, 4.0, line=62))) == (), "now and then"
+
+
+def test_summaries_within_the_run_that_trains():
+    run = call("session-run", 100, 8.0, line=40, median=0.08)
+    traced = [
+        count("run-trace", 5, symbol=name, line=40, seconds=seconds)
+        for name, seconds in (("summaries", 0.45), ("others", 0.15))
+    ]
+    found = first(run, *traced)
+    assert (found.cause, found.line) == ("callback-heavy", 40)
+    assert found.sentence == "Summaries take 60 ms of the 80 ms of a run at this line, as 5 traced runs show."
+    assert diagnose(facts(run)) == (), "nothing was traced"
+    rarely = count("run-trace", 45, symbol="without", line=40)
+    assert diagnose(facts(run, *traced, rarely)) == (), "one run in ten has them"
+
+
+def test_a_large_array_that_each_run_copies():
+    run = call("session-run", 100, 8.0, line=40, median=0.08)
+    fed = count("run-trace", 5, symbol="feeding", line=40, seconds=0.3, size=360_000_000)
+    found = first(run, fed)
+    assert (found.cause, found.line, found.cost_seconds) == ("host-copy", 40, pytest.approx(6.0))
+    assert found.sentence.startswith("72 MB are copied into each run at this line: 60 ms of its 80 ms go by")
+    assert diagnose(facts(run, replace(fed, seconds=0.08))) == (), "a batch"
+    converted = count("host-copy", 100, symbol="feed_dict", line=40, seconds=5.0, size=7_200_000_000)
+    assert [f.cost_seconds for f in diagnose(facts(run, fed, converted))] == [5.0], "told once"
+
+
+def test_objects_of_which_each_step_has_its_own():
+    anew = traced("new-instance", 25, 4.0, calls=104, avoidable=0, instances=25, blames=())
+    found = first(anew, steps=26)
+    assert found.cause == "function-recreated" and "a new object at 25 of 104 calls" in found.sentence
+    assert diagnose(facts(anew, steps=1000)) == (), "a search that does a lot with each"
+
+
+def test_the_line_of_the_loop_that_calls_what_is_eager():
+    rate = {"eager ops per second": Grows(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
+    ops = count("eager-op-sample", 100, symbol="Mul", line=90)
+    place = {"symbol": "loop", "line": 21}  # the step is the loop at line 19
+    assert first(ops, count("eager-op-turn", 80, **place), gauges=rate).line == 21
+    assert first(ops, count("eager-op-turn", 40, **place), gauges=rate).line == 90, "one of several"
+    assert first(ops, count("eager-op-turn", 80, symbol="other", line=30), gauges=rate).line == 90
+
+
+def test_variables_that_are_read_at_each_step():
+    """The array is there at once; to read the variable takes the time, which only looks at the line see."""
+    pulled = count("host-sync", 2800, line=50, seconds=0.2, size=6_600_000_000)
+    reads = count("where", 57, symbol="tensorflow|numpy|resource_variable_ops|47", line=50, seconds=4.0)
+    found = first(pulled, reads)
+    assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 50, 4.0)
+    assert diagnose(facts(pulled, replace(reads, symbol="user|||47"))) == (), "it does something else there"
+
+
+def test_functions_that_a_switch_makes_eager():
+    rate = {"eager ops per second": Grows(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
+    ops, function = count("eager-op-sample", 100, symbol="Mul", line=90), call("function", 100, 8.8)
+    assert diagnose(facts(ops, function, gauges=rate)) == (), "it is the function that takes the time"
+    found = first(ops, function, gauges={**rate, "functions run eagerly": Grows(1, 1, 1, None)})
+    assert found.cause == "eager-step" and "run_functions_eagerly" in found.fix.summary
+
+
+def test_kernels_that_are_left_explain_that_steps_get_slower():
+    step = replace(call("loop", 4000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
+    draws = count("seeded-draw", 4000, line=35)
+    program = replace(facts(draws, gauges=rss(37_000, 4000), steps=4000), step=step, calls=(step,))
+    found = diagnose(program)
+    assert [f.cause for f in found] == ["kernel-leak"]
+    assert [s.cause for s in found[0].symptoms] == ["growing-input"]
+
+
+def test_rows_of_an_array_one_by_one():
+    rows = count("one-row", 990, line=21)
+    found = first(rows, call("model-call", 1000, 6.0, line=21), steps=1000, training=False)
+    assert (found.cause, found.line) == ("per-sample", 21)
+    big = call("model-call", 100, 6.0, line=21)
+    assert diagnose(facts(count("one-row", 99, line=21), big, training=False)) == ()
+
+
+HOST = {
+    "user||": "input-bound",
+    "pandas|apply|pandas.core.frame": "input-bound",
+    "json|loads|json": "input-bound",
+    "threading|get|queue": "input-bound",
+    "json|dump|json": "callback-heavy",
+    "threading|flush|tensorflow.python.summary.writer.writer": "callback-heavy",
+    "logging|info|logging": "callback-heavy",
+    "user|write|file": "callback-heavy",
+}
+
+
+@pytest.mark.parametrize("busy", HOST)
+def test_what_is_done_beside_tensorflow(busy):
+    found = first(count("where", 60, symbol=busy, seconds=6.0, line=33), call("function", 100, 2.0))
+    assert (found.cause, found.line) == (HOST[busy], 33)
+    assert "of the 90 ms of a step" in found.sentence or "60 ms of 90 ms" in found.sentence
+
+
+@pytest.mark.parametrize(
+    "busy", ["tensorflow|_call|tensorflow", "keras|fit|keras", "tracing|_call|tensorflow"]
+)
+def test_time_in_tensorflow_is_not_beside_it(busy):
+    assert diagnose(facts(count("where", 60, symbol=busy, seconds=6.0, line=33))) == ()
+
+
+def test_a_map_in_fit_whose_results_are_not_kept():
+    """Its waits are a second's means; a shuffle buffer makes some batches many times as long as others."""
+    step = call("fit", 112, 7.6, line=73, step=True, median=0.013)
+    waits = call("data-wait", 33, 1.8, line=73)
+    made = count("dataset", 2, symbol="_ParallelMapDataset", line=40)
+    kept = count("dataset", 2, symbol="CacheDataset", line=41)
+
+    def places(*counts: Count, waits: Call = waits) -> list[tuple[int, object]]:
+        program = replace(facts(*counts, steps=112), step=step, calls=(step, waits), training=True)
+        return [(f.line, f.evidence["waits_for"]) for f in diagnose(program)]
+
+    assert places(made) == [(40, "repeated work")]
+    assert places(made, kept) == [(73, "pipeline")]
+    assert places(made, waits=replace(waits, calls=15)) == [], "too few were read"
+
+
+def test_who_answers_requests_waits_for_them():
+    wait = count("where", 60, symbol="threading|get|queue", seconds=6.0, line=33)
+    assert diagnose(facts(wait, training=False)) == ()
+
+
+def test_a_world_that_an_agent_acts_in_is_its_work():
+    world = count("where", 60, symbol="user||", seconds=6.0, line=33)
+    assert diagnose(facts(world, call("function", 100, 1.0), call("function", 100, 1.0, line=11))) == ()
+    assert diagnose(facts(world, training=False)) == ()
+    little = count("where", 30, symbol="user||", seconds=3.0, line=33)
+    assert diagnose(facts(little, call("function", 100, 2.0))) == ()
+    draws = count("where", 30, symbol="user||", seconds=6.0, line=33)
+    assert diagnose(facts(draws, call("function", 5000, 2.0), steps=5000)) == ()
+
+
+def test_python_in_the_step_and_in_the_pipeline():
+    assert first(call("python-op", 100, 6.0, line=3)).cause == "python-op"
+    waiting = [call("data-wait", 100, 6.0, line=19), call("data-python-op", 3000, 6.0, line=3)]
+    found = first(*waiting)
+    assert (found.cause, found.line) == ("input-bound", 3)
+    assert diagnose(facts(call("data-wait", 100, 0.5), call("data-python-op", 3000, 6.0))) == ()
+
+
+def test_a_generator_that_nobody_saw_at_work_is_named_where_it_is_given_to_the_dataset():
+    library = "/env/lib/python3.11/site-packages/tensorflow/python/data/ops/from_generator_op.py"
+    python = call("data-library-python-op", 3000, 6.0, name="generator_py_func", file=library, library=True)
+    made = count("dataset", 1, symbol="_FlatMapDataset", line=13)
+    assert first(call("data-wait", 100, 6.0, line=19), python, made).line == 13
+    seen = count("where-called-back", 1, symbol="rows", line=5)
+    assert first(call("data-wait", 100, 6.0, line=19), python, made, seen).line == 5
+
+
+def test_a_callback_that_takes_the_time():
+    found = first(
+        call("fit-call", 1, 9.0), count("callback", 100, symbol="Log.on_train_batch_end", seconds=5.0)
+    )
+    assert found.cause == "callback-heavy" and "Log.on_train_batch_end" in found.sentence
+    meanwhile = first(
+        call("fit", 100, 9.0), count("callback", 100, symbol="Log.on_train_batch_end", seconds=5.0)
+    )
+    assert meanwhile.cause == "callback-heavy"
+
+
+def test_copies_count_when_they_are_large():
+    assert first(count("host-copy", 100, seconds=3.0, size=900_000_000)).cause == "host-copy"
+    assert diagnose(facts(count("host-copy", 100, seconds=3.0, size=90_000))) == ()
+    assert diagnose(facts(count("host-sync", 100, seconds=3.0, size=400))) == ()  # looking at a loss
+    fed = count("host-copy", 100, symbol="feed_dict", seconds=2.0)
+    assert "Python lists are fed" in first(fed).sentence
+    small = count("host-copy", 100, symbol="feed_dict", seconds=2.0, size=100 * 5000)
+    assert diagnose(facts(small)) == ()
+
+
+def test_predict_that_computes_is_as_it_should_be():
+    keras = "/env/lib/python3.11/site-packages/keras/src/backend/tensorflow/trainer.py"
+    inside = call("library-function", 100, 6.0, line=9, file=keras, library=True)
+    assert diagnose(facts(call("predict", 100, 8.0, line=9), inside)) == ()
+
+
+def test_a_leak_explains_what_the_collector_does():
+    kept = count("kept-object", 500, symbol="log|dict", line=34, size=50_000_000)
+    gauges = {"gc pause seconds": Grows(0, 3, 3, None), **rss(1e5)}
+    found = diagnose(facts(call("gc", 100, 3.0, file="", line=0), kept, steps=1000, gauges=gauges))
+    assert [f.cause for f in found] == ["python-leak"]
+    assert [s.cause for s in found[0].symptoms] == ["gc-pause"]
+
+
+def test_leaks_and_who_holds_them():
+    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=80_000_000)
+    numbers = count("kept-object", 2000, symbol="losses|list", line=35, size=60_000)
+    found = first(grown, numbers, steps=1000, gauges=rss(1e5))
+    assert (found.cause, found.line, found.symbol) == ("tensor-leak", 33, "history")
+    assert (
+        found.basis == "not measured"
+        and "history, a list, has 1,300 more entries with tensors" in found.sentence
+    )
+    found = first(
+        count("kept-object", 500, symbol="log|dict", line=34, size=50_000_000), steps=1000, gauges=rss(1e5)
+    )
+    assert (found.cause, found.line) == ("python-leak", 34)
+    found = first(numbers, steps=1000, gauges=rss(1e5))
+    assert (found.cause, found.line, found.confidence) == ("python-leak", 19, "medium")
+    assert diagnose(facts(numbers, steps=1000, gauges=rss(5e3))) == ()
+    assert diagnose(facts(numbers, steps=1000, gauges=rss(1e5, rise=1e6))) == (), "it goes up and down"
+    bounded = count("kept-object", 500, symbol="buffer|deque(1000)", line=34, size=50_000_000)
+    assert diagnose(facts(bounded, steps=1000, gauges=rss(1e5))) == ()
+
+
+def test_a_leak_weighs_as_its_share_of_the_memory():
+    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=80_000_000)
+    copy = count("host-copy", 1000, line=40, seconds=2.0, size=10**10)
+    found = diagnose(facts(grown, copy, steps=1000, gauges=rss(1e5)))
+    assert [f.cause for f in found] == ["host-copy", "tensor-leak"]
+    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=800_000_000)
+    found = diagnose(facts(grown, copy, steps=1000, gauges=rss(1e6)))
+    assert [f.cause for f in found] == ["tensor-leak", "host-copy"]
+
+
+def test_the_collector():
+    pauses = {"gc pause seconds": Grows(0, 3, 3, None)}
+    assert first(call("gc", 100, 3.0, file="", line=0), gauges=pauses).cause == "gc-pause"
+    assert diagnose(facts(call("gc", 100, 0.3, file="", line=0), gauges=pauses)) == ()
+    asked = count("gc-pause", 100, symbol="clear_session", line=44, seconds=2.9)
+    found = first(call("gc", 100, 3.0, file="", line=0), asked, gauges=pauses)
+    assert (found.line, "Take clear_session out of the loop" in found.fix.summary) == (44, True)
+    by_itself = [count("gc-pause", 10, line=40 + i, seconds=0.3) for i in range(10)]
+    assert first(call("gc", 100, 3.0, file="", line=0), *by_itself, gauges=pauses).line == 19
+
+
+def test_a_rise_that_nothing_else_explains():
+    slow = call("loop", 100, 9.0, line=19, step=True, trend=RISING, excess=5.0)
+    base = facts(count("where", 50, symbol="user|", line=23, seconds=5.0))
+    found = diagnose(
+        Facts(**{**{n: getattr(base, n) for n in base.__slots__}, "step": slow, "calls": (slow,)})
+    )
+    assert (found[0].cause, found[0].line) == ("growing-input", 23)
+    calm = {n: getattr(base, n) for n in base.__slots__} | {"step": slow, "calls": (slow,), "training": False}
+    assert diagnose(Facts(**{**calm, "cpu_paces": (0.01, 0.02, 0.02, 0.03, 0.02, 0.02)})) == ()
+
+
+def test_cpu_time_is_a_witness_where_wall_time_is_disturbed():
+    unclear = Trend("unclear", 1e-6, -1e-6, 2e-6, 0.02, 100, "")
+    scan = count("where", 50, symbol="user|||20", line=23, seconds=5.0, growth=2.0)
+    run = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=4.0, growth=0.5)
+    paces = (0.004, 0.006, 0.009, 0.008, 0.011, 0.013)
+    given = {"steps": 1000, "trend": unclear, "training": False}
+    found = first(scan, run, cpu_paces=paces, **given)
+    assert (found.cause, found.line) == ("growing-input", 23)
+    assert "takes 4 ms at first and 13 ms after 1,000 steps" in found.sentence
+    assert diagnose(facts(scan, run, cpu_paces=(0.001,) * 6, **given)) == ()
+    larger = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=9.0, growth=8.0)
+    assert diagnose(facts(scan, larger, cpu_paces=paces, **given)) == ()
+
+
+def test_nothing_wrong_is_said_plainly():
+    calm = facts(
+        count("where", 80, symbol="tensorflow|_call", seconds=9.6),
+        count("where", 4, symbol="user|", seconds=0.4),
+    )
+    assert diagnose(calm) == ()
+    assert healthy(calm) == "Nothing wrong found: the step is steady at 90 ms, 96 % inside TensorFlow."
+    busy = facts(
+        count("where", 30, symbol="tensorflow|_call", seconds=3.0),
+        count("where", 50, symbol="user|||40", line=44, seconds=5.0),
+        training=False,
+    )
+    assert healthy(busy) == (
+        "Nothing wrong found: the step is steady at 90 ms, 38 % inside TensorFlow and 62 % at train.py:44."
+    )
+    failed = "Nothing slow found until then: the step is steady at 90 ms, 96 % inside TensorFlow."
+    assert healthy(replace(calm, failed=True)) == failed
+
+
+def test_nothing_known_is_nothing_found():
+    assert diagnose(Facts(0.0, 0, None, "", (), (), ())) == ()
+
+
+def test_every_cause_of_the_table_has_its_words_and_a_scenario_that_exists():
+    ids = {entry.id for entry in all_entries()}
+    for cause, text in TEXTS.items():
+        assert text.remedy.endswith(".") and text.mechanism.endswith("."), cause
+        assert " may " not in text.remedy + text.mechanism
+        assert text.scenario is None or text.scenario in ids, cause
+    assert len(TEXTS) == 34 and len(RULES) > 15
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1MB", 1e6), ("512 kB", 512e3), ("3", 3.0), ("2MiB", 2 * 1024**2)]
+)
+def test_sizes(text, value):
+    assert _bytes(text) == value
+
+
+def test_percent():
+    assert _percent("5%") == _percent("5") == 5.0
+    with pytest.raises(ValueError, match="--max-slope x"):
+        _percent("x")
+
+
+def test_a_busy_machine_fails_no_check_unless_it_is_named():
+    assert "retrace-shape" in _limits(_parser().parse_args(["a.py"])).causes
+    assert "cpu-contention" not in _limits(_parser().parse_args(["a.py"])).causes
+    assert "cpu-contention" in _limits(_parser().parse_args(["--fail-on", "any", "a.py"])).causes
+
+
+def alone(*parts: Count, memory: float = 4e8) -> Facts:
+    """A program with NumPy alone, of twenty seconds."""
+    level = Grows(3e7, memory, memory, None)
+    return Facts(20.0, 0, None, "", (), parts, (), gauges={"rss": level}, alone=True)
+
+
+def test_an_array_that_is_copied_to_a_longer_one():
+    joins = count("where", 120, symbol="numpy|join self.rows|numpy|8", line=12, seconds=12.0)
+    grown = count("grown-array", 4000, symbol="model.rows", line=0, size=32_000_000)
+    (found,) = diagnose(alone(joins, grown))
+    assert (found.cause, found.line) == ("growing-input", 12)
+    assert found.sentence == (
+        "All of model.rows is copied to a longer array at this line, again and again: 12.0 s, 60 % of the "
+        "time. It has 4,000 more rows than at first, 32 MB in all."
+    )
+    assert diagnose(alone(joins)) == (), "a window that does not grow"
+    assert diagnose(alone(joins, replace(grown, late=0.1))) == (), "it has been made, and is worked on"
+    assert diagnose(alone(replace(joins, seconds=3.0), grown)) == (), "it costs little"
+    assert diagnose(replace(alone(joins, grown), seconds=4.0)) == (), "too early to say"
+    assert diagnose(replace(alone(joins, grown), alone=False)) == (), "TensorFlow is on its way"
+
+
+def test_a_function_that_numpy_calls_for_each_item():
+    each = count("where", 120, symbol="numpy|_vectorize_call|numpy|0", line=7, seconds=12.0)
+    (found,) = diagnose(alone(each))
+    assert (found.cause, found.line) == ("python-op", 7) and "60 %" in found.sentence
+    assert diagnose(alone(replace(each, seconds=4.0))) == ()
+
+
+def test_a_list_that_a_program_with_numpy_keeps():
+    kept = count("kept-object", 900, symbol="sim.trace|list", line=8, size=300_000_000)
+    (found,) = diagnose(alone(kept))
+    assert (found.cause, found.line, found.basis) == ("python-leak", 8, "not measured")
+    assert "keeps 300 MB of the 400 MB in memory" in found.sentence
+    assert diagnose(alone(replace(kept, size=150_000_000), memory=2e8)) == (), "a list may keep something"
+    assert diagnose(alone(kept, memory=2e9)) == (), "most of the memory is elsewhere"
+    assert diagnose(alone(replace(kept, late=0.1))) == (), "it was filled at the start"
+    assert diagnose(alone(replace(kept, symbol="sim.trace|deque(1000)"))) == ()
+
+
+def test_where_the_time_goes_is_said_of_a_healthy_program():
+    lines = [count("where", 10, symbol=f"user||{n}|0", line=n, seconds=n) for n in (1, 7, 12)]
+    assert (
+        healthy(alone(*lines))
+        == "Nothing wrong found; most of the time is spent at train.py:12 (60 %), train.py:7 (35 %)."
+    )
+    assert healthy(replace(alone(*lines), seconds=2.0)) == ""

@@ -1,0 +1,62 @@
+"""Findings in order of cost, with symptoms under what explains them."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfslowtop.diagnosis.engine import EXPLAINED, arrange
+from tfslowtop.diagnosis.finding import Basis, Finding, Fix
+from tfslowtop.diagnosis.texts import TEXTS
+
+
+def finding(cause: str, cost: float = 1.0, basis: Basis = "measured", line: int = 1) -> Finding:
+    return Finding(
+        cause, "train.py", line, "", 0, cost, cost / 10, "high", f"{cause} {line}", Fix("", ""), basis=basis
+    )
+
+
+FINDINGS = st.lists(
+    st.builds(
+        finding,
+        st.sampled_from(sorted(EXPLAINED) * 3 + sorted(TEXTS)),
+        st.floats(0, 10),
+        st.sampled_from(["measured", "at most", "not measured"]),
+        st.integers(1, 3),
+    ),
+    max_size=8,
+)
+
+
+def told(roots: tuple[Finding, ...]) -> list[str]:
+    return [f.sentence for root in roots for f in (root, *root.symptoms)]
+
+
+def test_causes_that_explain_each_other_leave_the_most_expensive_one():
+    """Each of the four has another one of them as its explanation."""
+    ring = {"dataset-recreated": 2.0, "predict-loop": 3.0, "callback-heavy": 4.0, "growing-input": 2.5}
+    (root,) = arrange([finding(cause, cost) for cause, cost in ring.items()], 10.0)
+    assert root.cause == "callback-heavy"
+    assert {f.cause for f in root.symptoms} == set(ring) - {root.cause}
+
+
+def test_a_chain_of_symptoms_hangs_under_its_first_cause():
+    found = [finding("eager-step", 5.0), finding("variable-recreated", 4.0), finding("model-recreated", 3.0)]
+    (root,) = arrange(found, 10.0)
+    assert (root.cause, [f.cause for f in root.symptoms]) == (
+        "model-recreated",
+        ["eager-step", "variable-recreated"],
+    )
+
+
+@given(FINDINGS)
+def test_every_finding_is_told_exactly_once(found):
+    assert sorted(told(arrange(found, 10.0))) == sorted(f.sentence for f in found)
+
+
+def test_something_is_left_of_any_four_causes():
+    """Rings of four are the smallest that the table of explanations has had."""
+    for causes in itertools.combinations(EXPLAINED, 4):
+        assert arrange([finding(cause) for cause in causes], 10.0), causes
