@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+SOAK   ?= 3600
 
-.PHONY: help run test lint types contracts bench screenshots install clean
+.PHONY: help run test lint types contracts bench soak screenshots install clean
 
 help:            ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -22,6 +23,9 @@ lint: $(VENV)/.installed-dev       ## style, types and who imports whom
 
 bench: $(VENV)/.installed-dev      ## measure ourselves; prints ratios with their controls
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+soak: $(VENV)/.installed-dev       ## watch long, large and broken programs for SOAK seconds (an hour)
+	$(BIN)/python benchmarks/soak.py --seconds $(SOAK) $(ARGS)
 
 screenshots: $(VENV)/.installed-dev  ## make screenshots/ anew, from real runs
 	$(BIN)/python screenshots/make.py

@@ -59,15 +59,15 @@ while True:
 """
 #: The arms of whole processes in the last table.
 _WHOLE = ("control", "attached", "cProfile", "py-spy")
-_ATTACHED = "import sys; from tfslowtop.cli import main; sys.exit(main())"
+_ATTACHED = "import sys; from tfslowtop.commands.main import main; sys.exit(main())"
 
 
 class Agent:
     """The agent in this process, on and off: hooks, the collector's callback and the thread."""
 
     def __init__(self, address: str) -> None:
-        from tfslowtop.agent.attach import start
-        from tfslowtop.agent.channel import SocketChannel
+        from tfslowtop.agent.attachment import start
+        from tfslowtop.agent.protocol.channel import SocketChannel
 
         sock = socket.socket(socket.AF_UNIX)
         sock.connect(address)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "helpers"), str(ROOT / "tests" / "integration")]
 
 import nvml_stand_in as stand_in  # noqa: E402
 from test_machine_for_real import HEAT, PACED, Pace, Watched, calm, cold_file, lasts, neighbours, watched  # noqa: E402

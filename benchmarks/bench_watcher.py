@@ -17,11 +17,11 @@ import numpy as np
 import psutil
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests" / "helpers")]
 
 from terminal import Terminal  # noqa: E402
 
-from tfslowtop.ui.app import TfslowtopApp  # noqa: E402
+from tfslowtop.ui.scenario_app import ScenarioApp  # noqa: E402
 
 SIX = HERE / "kernels" / "six_panels.py"
 
@@ -67,15 +67,15 @@ def main() -> None:
     name = Path(scenario).stem
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {name}, {seconds:g} s each")
     terminal = Terminal(
-        [sys.executable, "-m", "tfslowtop.cli", scenario], env={"PYTHONPATH": str(HERE.parent)}
+        [sys.executable, "-m", "tfslowtop.commands.main", scenario], env={"PYTHONPATH": str(HERE.parent)}
     )
     terminal.wait_for(r"running · [\d,]+ it", 120)
     cost(terminal, 5)
     if scenario == str(SIX):
         for panel in ("latency", "host memory", "retraces", "results kept", "wave", "saw"):
             assert panel in terminal.text, f"no panel {panel}:\n{terminal.text}"
-    report(terminal, "at the keys", min(seconds, TfslowtopApp.ALONE_AFTER - 1), "k")
-    cost(terminal, TfslowtopApp.ALONE_AFTER + 1)
+    report(terminal, "at the keys", min(seconds, ScenarioApp.ALONE_AFTER - 1), "k")
+    cost(terminal, ScenarioApp.ALONE_AFTER + 1)
     report(terminal, "left alone", seconds)
     terminal.press(" ")
     terminal.wait_for("PAUSED", 5)

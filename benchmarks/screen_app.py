@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tfslowtop.agent.events import Event, Samples
-from tfslowtop.catalogue import load
+from tfslowtop.agent.protocol.events import Event, Samples
+from tfslowtop.catalogue.find import load
 from tfslowtop.sources.inprocess import take_output
-from tfslowtop.ui.app import Options, TfslowtopApp
+from tfslowtop.ui.scenario_app import Options, ScenarioApp
 
 
-class Timed(TfslowtopApp):
+class Timed(ScenarioApp):
     """Measures from the first frame to the end of import and setup, and again while the kernel runs."""
 
     def __init__(self, options: Options, seconds: float, out: Path, ticks: bool) -> None:

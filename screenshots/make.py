@@ -18,16 +18,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = HERE.parent / "tests" / "corpus"
+SCRIPTS = HERE.parent / "tests" / "corpus" / "scripts"
 sys.path.insert(0, str(HERE.parent))
 
 from textual.pilot import Pilot  # noqa: E402
 
-from tfslowtop.analysis.view import View  # noqa: E402
-from tfslowtop.catalogue import all_entries, find  # noqa: E402
+from tfslowtop.catalogue.find import all_entries, find  # noqa: E402
 from tfslowtop.sources.script import ScriptSource  # noqa: E402
-from tfslowtop.ui.app import Options, TfslowtopApp  # noqa: E402
-from tfslowtop.ui.attach import AttachApp  # noqa: E402
+from tfslowtop.state.view import View  # noqa: E402
+from tfslowtop.ui.scenario_app import Options, ScenarioApp  # noqa: E402
+from tfslowtop.ui.script_app import ScriptApp  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -35,7 +35,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 async def until(pilot: Pilot[None], enough: Callable[[View], bool], seconds: float = 90.0) -> None:
     """Waits for real data to say so; a picture that never comes is an error."""
     app = pilot.app
-    assert isinstance(app, TfslowtopApp)
+    assert isinstance(app, ScenarioApp)
     deadline = time.monotonic() + seconds
     while app._view is None or not enough(app._view):
         if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ def cured(view: View) -> bool:
 
 async def growing_graph() -> None:
     start = find("graph_growth")
-    app = TfslowtopApp(Options(all_entries(), start))
+    app = ScenarioApp(Options(all_entries(), start))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("plus")  # a quarter of a second per column fills the picture sooner
         await until(pilot, lambda view: rising(view) and view.iterations > 450)
@@ -98,7 +98,7 @@ async def growing_graph() -> None:
 
 
 async def myth() -> None:
-    app = TfslowtopApp(Options(all_entries(), find("large_arrays")))
+    app = ScenarioApp(Options(all_entries(), find("large_arrays")))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda view: view.iterations > 100)
         await pilot.press("x")
@@ -109,7 +109,7 @@ async def myth() -> None:
 async def attached() -> None:
     """A script of somebody's own, and what is wrong with it."""
     os.chdir(SCRIPTS)
-    app = AttachApp(lambda: ScriptSource(["kalman.py"]), ascii=False)
+    app = ScriptApp(lambda: ScriptSource(["kalman.py"]), ascii=False)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda view: bool(view.findings) and view.ended is not None)
         await pilot.pause(1)
