@@ -129,7 +129,7 @@ def prepare(
     token: str,
 ) -> Command:
     """Checks everything that can be checked without running the script."""
-    directory = Path(cwd or ".").absolute()
+    directory = _working_directory(cwd)
     if not directory.is_dir():
         raise SourceError(f"The working directory {directory} does not exist.")
     target = find_target(argv)
@@ -142,6 +142,13 @@ def prepare(
             raise SourceError(problem.rstrip("\n"))
     environment = dict(os.environ if env is None else env)
     return Command((interpreter, *argv), _with_bootstrap(environment, step, address, token), str(directory))
+
+
+def _working_directory(cwd: str | None) -> Path:
+    try:
+        return Path(cwd or ".").absolute()
+    except FileNotFoundError:
+        return Path()  # ours was deleted: it has no path, but the script can still run in it, as without us
 
 
 def _with_bootstrap(
