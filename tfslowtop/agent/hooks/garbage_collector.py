@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import operator
 import threading
 import time
@@ -29,20 +30,26 @@ _WORTH_TELLING = 500_000
 _WAITING = 8192
 
 
-def _callback(times: deque[int], thread: deque[int], look: dict[str, Callable[[], object]]) -> Any:
-    """What goes into `gc.callbacks`: called with "start" or "stop" and a dict, it runs C alone.
+def _callback(
+    times: deque[int], latest: deque[int], thread: deque[int], look: dict[str, Callable[[], object]]
+) -> Any:
+    """Return what goes into `gc.callbacks`: called with "start" or "stop" and a dict, it runs C alone.
 
-    `times` gets the time of each start, and that of each stop as a negative number; `thread` the thread of
-    the last stop; what `look` has under "ask" is taken from there and called.
+    `times` and `latest` get the time of each start, and that of each stop as a negative number; `thread` gets
+    the thread of each stop; what `look` has under "ask" is taken from there and called.
     """
 
     def endless(function: Callable[[], object]) -> Any:
         return iter(function, object())  # calls it for each item that it is asked for
 
+    def noted(clock: Any) -> Any:
+        one, two = itertools.tee(clock)
+        return zip(map(times.append, one), map(latest.append, two), strict=False)
+
     now = endless(time.perf_counter_ns)
-    started = map(times.append, now)
+    started = noted(now)
     stopped = zip(
-        map(times.append, map(operator.neg, now)),
+        noted(map(operator.neg, now)),
         map(thread.append, endless(get_ident)),
         map(operator.methodcaller("__call__"), endless(functools.partial(look.pop, "ask", int))),
         strict=False,
@@ -63,27 +70,30 @@ class CollectorHook(Hook):
         self._count = 0
         self._stream: Loop | None = None
         self._times: deque[int] = deque(maxlen=_WAITING)
+        # The agent's thread empties `_times`, and may get to run before the main thread looks.
+        self._latest: deque[int] = deque(maxlen=2)
         self._thread: deque[int] = deque(maxlen=1)
         self._look: dict[str, Callable[[], object]] = {}
         self._interrupt = Interrupt(self._after_collection)
         self._main = threading.main_thread().ident
         self._look["ask"] = self._interrupt.request
-        self._callback = _callback(self._times, self._thread, self._look)
+        self._callback = _callback(self._times, self._latest, self._thread, self._look)
         gc.callbacks.append(self._callback)
 
     def _after_collection(self, frame: FrameType | None) -> None:
         """On the main thread: notes the line, and the library's function through which it asked for it."""
         self._look["ask"] = self._interrupt.request
         try:
-            start, stop, thread = self._times[-2], -self._times[-1], self._thread[-1]
+            (start, stop), (thread,) = self._latest, self._thread
+            stop = -stop
             if thread != self._main or not 0 < start <= stop - _WORTH_TELLING or self._is_import(start):
                 return
             user, through = self.kit.places.user_frame(frame), ""
             while frame is not None and frame is not user:
                 through, frame = frame.f_code.co_name, frame.f_back
             self.kit.tallies.add("gc-pause", user, stop - start, symbol=through)
-        except IndexError:
-            pass  # the agent's thread was quicker
+        except (RuntimeError, ValueError):
+            pass  # another thread collects just now
         except Exception as error:
             self.kit.oops(error)
 
