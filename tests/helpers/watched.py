@@ -7,17 +7,18 @@ has changed, then one with the report of `--json`. The script's own output goes 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 from tfslowtop.export.attach import HeadlessScript, report
 from tfslowtop.export.numbers import known
-from tfslowtop.sources.script import ScriptSource
 from tfslowtop.state.view import View
 
 
 class Telling(HeadlessScript):
     said: dict[str, Any] | None = None
+    ours: TextIO
 
     def _look(self, view: View) -> None:
         super()._look(view)
@@ -31,13 +32,19 @@ class Telling(HeadlessScript):
         }
         if now != self.said:
             self.said = now
-            print(json.dumps(known(now)), flush=True)
+            print(json.dumps(known(now)), file=self.ours, flush=True)
 
 
 def main() -> None:
     argv = sys.argv[1:]
-    view, session = Telling(ScriptSource(argv, headless=True, stdout_to_stderr=True)).go()
-    print(json.dumps({"report": known(report(argv, sys.executable, view, session))}), flush=True)
+    ours = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    Telling.ours = ours
+    outcome = Telling(argv).go()
+    if outcome.view is None:
+        raise SystemExit(str(outcome.error))
+    result = report(argv, sys.executable, outcome.view, outcome.session)
+    print(json.dumps({"report": known(result)}), file=ours, flush=True)
 
 
 if __name__ == "__main__":

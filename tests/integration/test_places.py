@@ -23,11 +23,16 @@ from tfslowtop.sources.source import SourceError
 TFSLOWTOP = [sys.executable, "-m", "tfslowtop.commands.main"]
 
 
+def short_directory(prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """One in which a keeper may still be tidying up when it is removed."""
+    return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+
+
 @pytest.fixture
 def places(monkeypatch):
     """Two places for sessions, as /tmp and /dev/shm are; short, for sockets."""
     monkeypatch.delenv(session_file.HOME_VARIABLE, raising=False)
-    with tempfile.TemporaryDirectory(prefix="a") as first, tempfile.TemporaryDirectory(prefix="b") as second:
+    with short_directory("a") as first, short_directory("b") as second:
         found = [Path(first), Path(second)]
         monkeypatch.setattr(session_file, "_places", lambda: found)
         yield found

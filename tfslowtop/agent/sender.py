@@ -45,11 +45,10 @@ class _Fold:
         records = array("q", packed)
         starts, walls, cpus = records[0::3], records[1::3], records[2::3]
         # Records come in the order of their ends, so in threads the first need not be the earliest.
-        earliest = min(starts)
+        earliest, latest = min(starts), max(map(operator.add, starts, walls))
         if not self.count:
-            self.first, self.start = first, earliest
-        self.start = min(self.start, earliest)
-        self.end = max(self.end, *map(operator.add, starts, walls))
+            self.first, self.start, self.end = first, earliest, latest
+        self.start, self.end = min(self.start, earliest), max(self.end, latest)
         self.count += len(walls)
         self.wall_sum += sum(walls)
         self.cpu_sum += sum(cpus)
