@@ -9,6 +9,6 @@ def accumulate(batch):
 
 batch = tf.random.normal([200, 200])
 total = 0.0
-for i in range(12000):
+for i in range(8000):
     total += accumulate(batch)
 print(float(total))
