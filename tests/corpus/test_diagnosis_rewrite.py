@@ -26,7 +26,7 @@ CORPUS = {
     "linear_schedule": ("train_step", {"argument": "lr"}, "train_step(xb, yb, tf.constant(lr))"),
     "char_rnn": ("train", {}, "@tf.function(reduce_retracing=True)\ndef train("),
     "segment_scores": ("score", {}, "@tf.function(jit_compile=False, reduce_retracing=True)"),
-    "mixed_readers": ("normalise", {"argument": "image", "example": ["float64 (3,)"]}, "tf.cast(image, tf.float64)"),
+    "mixed_readers": ("normalise", {"argument": "image", "dtypes": ["float64", "float32"]}, "tf.cast(image, tf.float64)"),
     "policy_update": ("update", {"argument": "config"}, "config = Config(0.99, 0.2)\nfor episode"),
     "style_transfer": ("step", {}, "    return loss, grad\nfor i in range(rounds):"),
     "kalman": ("", {}, "op = tf.compat.v1.assign(state, new_in)\nfor t in range(220):\n    sess.run(op, {new_in: new})"),

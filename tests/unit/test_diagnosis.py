@@ -348,7 +348,16 @@ def test_few_eager_ops_that_go_round_many_times():
 def test_the_ops_that_move_weights_are_told_as_that_if_they_move_much():
     rate = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
     ops = count("eager-op-sample", 300, symbol="ReadVariableOp", line=31)
-    there = count("where", 60, symbol="keras|get_weights|keras.src.layers.layer|67", seconds=7.0, line=31)
+    there = count(
+        "where",
+        60,
+        package="keras",
+        symbol="get_weights",
+        module="keras.src.layers.layer",
+        function_line=67,
+        seconds=7.0,
+        line=31,
+    )
     much, little = (count("host-sync", 400, size=100 * size, line=31) for size in (6 << 20, 6 << 10))
     assert [f.cause for f in diagnose(facts(ops, there, much, gauges=rate))] == ["host-sync"]
     assert [f.cause for f in diagnose(facts(ops, there, little, gauges=rate))] == ["eager-step"]
@@ -418,8 +427,26 @@ def test_items_that_do_not_depend_on_the_last_result():
 
 
 def test_weights_that_go_through_the_host():
-    there = count("where", 60, symbol="keras|get_weights|keras.src.layers.layer|67", seconds=4.0, line=31)
-    back = count("where", 40, symbol="keras|set_weights|keras.src.layers.layer|67", seconds=3.0, line=33)
+    there = count(
+        "where",
+        60,
+        package="keras",
+        symbol="get_weights",
+        module="keras.src.layers.layer",
+        function_line=67,
+        seconds=4.0,
+        line=31,
+    )
+    back = count(
+        "where",
+        40,
+        package="keras",
+        symbol="set_weights",
+        module="keras.src.layers.layer",
+        function_line=67,
+        seconds=3.0,
+        line=33,
+    )
     pulls = count("host-sync", 800, line=31, size=800_000_000, seconds=0.1)
     found = first(there, back, pulls)
     assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 31, 7.0)
@@ -430,7 +457,7 @@ def test_weights_that_go_through_the_host():
 
 
 def test_an_object_that_is_passed_anew_is_told_where_it_is_made():
-    opt = Blamed("opt", "retrace-object", 90, 90, "an object that is gone", "Adam object 0x7f")
+    opt = Blamed("opt", "retrace-object", 90, 90, "an object that is gone", "Adam object 0x7f", "Adam")
     again = traced("retrace-object", 90, 6.0, blames=(opt,))
     assert first(again, count("optimizer", 91, symbol="Adam", line=14)).line == 14
     assert first(again, count("optimizer", 2, symbol="Adam", line=14)).line == 20
@@ -524,10 +551,21 @@ def test_the_line_of_the_loop_that_calls_what_is_eager():
 def test_variables_that_are_read_at_each_step():
     """The array is there at once; to read the variable takes the time, which only looks at the line see."""
     pulled = count("host-sync", 2800, line=50, seconds=0.2, size=6_600_000_000)
-    reads = count("where", 57, symbol="tensorflow|numpy|resource_variable_ops|47", line=50, seconds=4.0)
+    reads = count(
+        "where",
+        57,
+        package="tensorflow",
+        symbol="numpy",
+        module="resource_variable_ops",
+        function_line=47,
+        line=50,
+        seconds=4.0,
+    )
     found = first(pulled, reads)
     assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 50, 4.0)
-    assert diagnose(facts(pulled, replace(reads, symbol="user|||47"))) == (), "it does something else there"
+    assert diagnose(facts(pulled, replace(reads, package="user", symbol="", module=""))) == (), (
+        "it does something else there"
+    )
 
 
 def test_functions_that_a_switch_makes_eager():
@@ -556,29 +594,33 @@ def test_rows_of_an_array_one_by_one():
 
 
 HOST = {
-    "user||": "input-bound",
-    "pandas|apply|pandas.core.frame": "input-bound",
-    "json|loads|json": "input-bound",
-    "threading|get|queue": "input-bound",
-    "json|dump|json": "callback-heavy",
-    "threading|flush|tensorflow.python.summary.writer.writer": "callback-heavy",
-    "logging|info|logging": "callback-heavy",
-    "user|write|file": "callback-heavy",
+    ("user", "", ""): "input-bound",
+    ("pandas", "apply", "pandas.core.frame"): "input-bound",
+    ("json", "loads", "json"): "input-bound",
+    ("threading", "get", "queue"): "input-bound",
+    ("json", "dump", "json"): "callback-heavy",
+    ("threading", "flush", "tensorflow.python.summary.writer.writer"): "callback-heavy",
+    ("logging", "info", "logging"): "callback-heavy",
+    ("user", "write", "file"): "callback-heavy",
 }
 
 
-@pytest.mark.parametrize("busy", HOST)
-def test_what_is_done_beside_tensorflow(busy):
-    found = first(count("where", 60, symbol=busy, seconds=6.0, line=33), call("function", 100, 2.0))
-    assert (found.cause, found.line) == (HOST[busy], 33)
+@pytest.mark.parametrize("running", HOST)
+def test_what_is_done_beside_tensorflow(running):
+    package, callee, module = running
+    seen = count("where", 60, package=package, symbol=callee, module=module, seconds=6.0, line=33)
+    found = first(seen, call("function", 100, 2.0))
+    assert (found.cause, found.line) == (HOST[running], 33)
     assert "of the 90 ms of a step" in found.sentence or "60 ms of 90 ms" in found.sentence
 
 
 @pytest.mark.parametrize(
-    "busy", ["tensorflow|_call|tensorflow", "keras|fit|keras", "tracing|_call|tensorflow"]
+    ("package", "callee", "module"),
+    [("tensorflow", "_call", "tensorflow"), ("keras", "fit", "keras"), ("tracing", "_call", "tensorflow")],
 )
-def test_time_in_tensorflow_is_not_beside_it(busy):
-    assert diagnose(facts(count("where", 60, symbol=busy, seconds=6.0, line=33))) == ()
+def test_time_in_tensorflow_is_not_beside_it(package, callee, module):
+    seen = count("where", 60, package=package, symbol=callee, module=module, seconds=6.0, line=33)
+    assert diagnose(facts(seen)) == ()
 
 
 def test_a_map_in_fit_whose_results_are_not_kept():
@@ -598,17 +640,17 @@ def test_a_map_in_fit_whose_results_are_not_kept():
 
 
 def test_who_answers_requests_waits_for_them():
-    wait = count("where", 60, symbol="threading|get|queue", seconds=6.0, line=33)
+    wait = count("where", 60, package="threading", symbol="get", module="queue", seconds=6.0, line=33)
     assert diagnose(facts(wait, training=False)) == ()
 
 
 def test_a_world_that_an_agent_acts_in_is_its_work():
-    world = count("where", 60, symbol="user||", seconds=6.0, line=33)
+    world = count("where", 60, package="user", seconds=6.0, line=33)
     assert diagnose(facts(world, call("function", 100, 1.0), call("function", 100, 1.0, line=11))) == ()
     assert diagnose(facts(world, training=False)) == ()
-    little = count("where", 30, symbol="user||", seconds=3.0, line=33)
+    little = count("where", 30, package="user", seconds=3.0, line=33)
     assert diagnose(facts(little, call("function", 100, 2.0))) == ()
-    draws = count("where", 30, symbol="user||", seconds=6.0, line=33)
+    draws = count("where", 30, package="user", seconds=6.0, line=33)
     assert diagnose(facts(draws, call("function", 5000, 2.0), steps=5000)) == ()
 
 
@@ -657,7 +699,7 @@ def test_predict_that_computes_is_as_it_should_be():
 
 
 def test_a_leak_explains_what_the_collector_does():
-    kept = count("kept-object", 500, symbol="log|dict", line=34, size=50_000_000)
+    kept = count("kept-object", 500, symbol="log", container="dict", line=34, size=50_000_000)
     gauges = {"gc pause seconds": Grows(0, 3, 3, None), **rss(1e5)}
     found = diagnose(facts(call("gc", 100, 3.0, file="", line=0), kept, steps=1000, gauges=gauges))
     assert [f.cause for f in found] == ["python-leak"]
@@ -665,8 +707,8 @@ def test_a_leak_explains_what_the_collector_does():
 
 
 def test_leaks_and_who_holds_them():
-    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=80_000_000)
-    numbers = count("kept-object", 2000, symbol="losses|list", line=35, size=60_000)
+    grown = count("kept-tensor", 1300, symbol="history", container="list", line=33, size=80_000_000)
+    numbers = count("kept-object", 2000, symbol="losses", container="list", line=35, size=60_000)
     found = first(grown, numbers, steps=1000, gauges=rss(1e5))
     assert (found.cause, found.line, found.symbol) == ("tensor-leak", 33, "history")
     assert (
@@ -674,23 +716,27 @@ def test_leaks_and_who_holds_them():
         and "history, a list, has 1,300 more entries with tensors" in found.sentence
     )
     found = first(
-        count("kept-object", 500, symbol="log|dict", line=34, size=50_000_000), steps=1000, gauges=rss(1e5)
+        count("kept-object", 500, symbol="log", container="dict", line=34, size=50_000_000),
+        steps=1000,
+        gauges=rss(1e5),
     )
     assert (found.cause, found.line) == ("python-leak", 34)
     found = first(numbers, steps=1000, gauges=rss(1e5))
     assert (found.cause, found.line, found.confidence) == ("python-leak", 19, "medium")
     assert diagnose(facts(numbers, steps=1000, gauges=rss(5e3))) == ()
     assert diagnose(facts(numbers, steps=1000, gauges=rss(1e5, rise=1e6))) == (), "it goes up and down"
-    bounded = count("kept-object", 500, symbol="buffer|deque(1000)", line=34, size=50_000_000)
+    bounded = count(
+        "kept-object", 500, symbol="buffer", container="deque(1000)", bounded=True, line=34, size=50_000_000
+    )
     assert diagnose(facts(bounded, steps=1000, gauges=rss(1e5))) == ()
 
 
 def test_a_leak_weighs_as_its_share_of_the_memory():
-    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=80_000_000)
+    grown = count("kept-tensor", 1300, symbol="history", container="list", line=33, size=80_000_000)
     copy = count("host-copy", 1000, line=40, seconds=2.0, size=10**10)
     found = diagnose(facts(grown, copy, steps=1000, gauges=rss(1e5)))
     assert [f.cause for f in found] == ["host-copy", "tensor-leak"]
-    grown = count("kept-tensor", 1300, symbol="history|list", line=33, size=800_000_000)
+    grown = count("kept-tensor", 1300, symbol="history", container="list", line=33, size=800_000_000)
     found = diagnose(facts(grown, copy, steps=1000, gauges=rss(1e6)))
     assert [f.cause for f in found] == ["tensor-leak", "host-copy"]
 
@@ -708,7 +754,7 @@ def test_the_collector():
 
 def test_a_rise_that_nothing_else_explains():
     slow = call("loop", 100, 9.0, line=19, step=True, trend=RISING, excess=5.0)
-    base = facts(count("where", 50, symbol="user|", line=23, seconds=5.0))
+    base = facts(count("where", 50, package="user", line=23, seconds=5.0))
     found = diagnose(
         Facts(**{**{n: getattr(base, n) for n in base.__slots__}, "step": slow, "calls": (slow,)})
     )
@@ -719,28 +765,46 @@ def test_a_rise_that_nothing_else_explains():
 
 def test_cpu_time_is_a_witness_where_wall_time_is_disturbed():
     unclear = Trend("unclear", 1e-6, -1e-6, 2e-6, 0.02, 100, "")
-    scan = count("where", 50, symbol="user|||20", line=23, seconds=5.0, growth=2.0)
-    run = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=4.0, growth=0.5)
+    scan = count("where", 50, package="user", function_line=20, line=23, seconds=5.0, growth=2.0)
+    run = count(
+        "where",
+        50,
+        package="tensorflow",
+        symbol="_call",
+        module="tensorflow",
+        line=24,
+        seconds=4.0,
+        growth=0.5,
+    )
     paces = (0.004, 0.006, 0.009, 0.008, 0.011, 0.013)
     given = {"steps": 1000, "trend": unclear, "training": False}
     found = first(scan, run, cpu_paces=paces, **given)
     assert (found.cause, found.line) == ("growing-input", 23)
     assert "takes 4 ms at first and 13 ms after 1,000 steps" in found.sentence
     assert diagnose(facts(scan, run, cpu_paces=(0.001,) * 6, **given)) == ()
-    larger = count("where", 50, symbol="tensorflow|_call|tensorflow|0", line=24, seconds=9.0, growth=8.0)
+    larger = count(
+        "where",
+        50,
+        package="tensorflow",
+        symbol="_call",
+        module="tensorflow",
+        line=24,
+        seconds=9.0,
+        growth=8.0,
+    )
     assert diagnose(facts(scan, larger, cpu_paces=paces, **given)) == ()
 
 
 def test_nothing_wrong_is_said_plainly():
     calm = facts(
-        count("where", 80, symbol="tensorflow|_call", seconds=9.6),
-        count("where", 4, symbol="user|", seconds=0.4),
+        count("where", 80, package="tensorflow", symbol="_call", seconds=9.6),
+        count("where", 4, package="user", seconds=0.4),
     )
     assert diagnose(calm) == ()
     assert healthy(calm) == "Nothing wrong found: the step is steady at 90 ms, 96 % inside TensorFlow."
     busy = facts(
-        count("where", 30, symbol="tensorflow|_call", seconds=3.0),
-        count("where", 50, symbol="user|||40", line=44, seconds=5.0),
+        count("where", 30, package="tensorflow", symbol="_call", seconds=3.0),
+        count("where", 50, package="user", function_line=40, line=44, seconds=5.0),
         training=False,
     )
     assert healthy(busy) == (
@@ -789,7 +853,17 @@ def alone(*parts: Count, memory: float = 4e8) -> Facts:
 
 
 def test_an_array_that_is_copied_to_a_longer_one():
-    joins = count("where", 120, symbol="numpy|join self.rows|numpy|8", line=12, seconds=12.0)
+    joins = count(
+        "where",
+        120,
+        package="numpy",
+        symbol="join",
+        module="numpy",
+        function_line=8,
+        array="self.rows",
+        line=12,
+        seconds=12.0,
+    )
     grown = count("grown-array", 4000, symbol="model.rows", line=0, size=32_000_000)
     (found,) = diagnose(alone(joins, grown))
     assert (found.cause, found.line) == ("growing-input", 12)
@@ -805,25 +879,27 @@ def test_an_array_that_is_copied_to_a_longer_one():
 
 
 def test_a_function_that_numpy_calls_for_each_item():
-    each = count("where", 120, symbol="numpy|_vectorize_call|numpy|0", line=7, seconds=12.0)
+    each = count(
+        "where", 120, package="numpy", symbol="_vectorize_call", module="numpy", line=7, seconds=12.0
+    )
     (found,) = diagnose(alone(each))
     assert (found.cause, found.line) == ("python-op", 7) and "60 %" in found.sentence
     assert diagnose(alone(replace(each, seconds=4.0))) == ()
 
 
 def test_a_list_that_a_program_with_numpy_keeps():
-    kept = count("kept-object", 900, symbol="sim.trace|list", line=8, size=300_000_000)
+    kept = count("kept-object", 900, symbol="sim.trace", container="list", line=8, size=300_000_000)
     (found,) = diagnose(alone(kept))
     assert (found.cause, found.line, found.basis) == ("python-leak", 8, "not measured")
     assert "keeps 300 MB of the 400 MB in memory" in found.sentence
     assert diagnose(alone(replace(kept, size=150_000_000), memory=2e8)) == (), "a list may keep something"
     assert diagnose(alone(kept, memory=2e9)) == (), "most of the memory is elsewhere"
     assert diagnose(alone(replace(kept, late=0.1))) == (), "it was filled at the start"
-    assert diagnose(alone(replace(kept, symbol="sim.trace|deque(1000)"))) == ()
+    assert diagnose(alone(replace(kept, symbol="sim.trace", container="deque(1000)", bounded=True))) == ()
 
 
 def test_where_the_time_goes_is_said_of_a_healthy_program():
-    lines = [count("where", 10, symbol=f"user||{n}|0", line=n, seconds=n) for n in (1, 7, 12)]
+    lines = [count("where", 10, package="user", line=n, seconds=n) for n in (1, 7, 12)]
     assert (
         healthy(alone(*lines))
         == "Nothing wrong found; most of the time is spent at train.py:12 (60 %), train.py:7 (35 %)."

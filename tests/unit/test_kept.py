@@ -293,7 +293,7 @@ def test_a_tape_keeps_what_cannot_be_weighed():
 
 def test_more_entries_of_the_same_length_are_told_of_once():
     told = []
-    tallies = SimpleNamespace(put=lambda what, symbol, *rest: told.append((symbol, rest[2])))
+    tallies = SimpleNamespace(put=lambda what, of, *rest: told.append((of.symbol, of.container, rest[2])))
     hook = KeptHook(
         SimpleNamespace(
             places=Places(__file__), tracker=SimpleNamespace(loops=[]), tallies=tallies, hooked=True
@@ -309,12 +309,12 @@ def test_more_entries_of_the_same_length_are_told_of_once():
     judge()
     rows += [[1.0, 2.0] for _ in range(40)]
     judge()
-    assert told == [("rows|list", 40)]
+    assert told == [("rows", "list", 40)]
     for row in rows:
         row += [3.0, 4.0]
     told.clear()
     judge()
-    assert sorted(told) == [("rows[...]|list for each of 80", 160), ("rows|list", 40)]
+    assert sorted(told) == [("rows", "list", 40), ("rows[...]", "list for each of 80", 160)]
 
 
 def test_a_collection_in_the_middle_of_a_look_changes_nothing():

@@ -20,7 +20,7 @@ def test_a_trace_with_two_causes_is_one_that_could_be_avoided():
 
 
 def test_traces_with_different_causes_add_up():
-    found = traced(("retrace-shape",), ("retrace-dtype",), ("relaxed",))
+    found = traced(("retrace-shape",), ("retrace-dtype",), ("new-context",))
     assert found.avoidable == 2 and found.avoidable_seconds == 20e-9
 
 

@@ -39,6 +39,7 @@ from .hooks.tf_function.traces import TraceHook
 from .hooks.traced_runs import RunHook
 from .protocol.channel import Channel
 from .protocol.events import About, ChooseStep, Command, Detach, Note, Phase, Step, Stream
+from .protocol.names import GAUGE_CPU_SECONDS, PHASE_IMPORTING, PHASE_RUNNING, STREAM_STEP, StreamKind
 from .safety.interrupt import Interrupt
 from .sender import Agent
 from .steps.choice import ENOUGH, Choice, choose, matches, trains
@@ -145,7 +146,7 @@ class Attachment:
 
     def _importing(self) -> None:
         self.kit.importing = True
-        self.agent.emit(Phase("importing", "TensorFlow", time.perf_counter_ns()))
+        self.agent.emit(Phase(PHASE_IMPORTING, "TensorFlow", time.perf_counter_ns()))
         self.agent.flush()  # an import can hold the interpreter for seconds: the screen is told before
 
     def _imported(self) -> None:
@@ -201,7 +202,7 @@ class Attachment:
         self._retry = [again for again in self._retry if not again()]
         if not self._introduced:
             self._introduce(now)
-        self.kit.gauge("cpu seconds", now, time.process_time_ns() / 1e9)
+        self.kit.gauge(GAUGE_CPU_SECONDS, now, time.process_time_ns() / 1e9)
         for tick in self._ticks:
             try:
                 tick(now)
@@ -239,7 +240,7 @@ class Attachment:
         devices = getattr(chosen, "_physical_devices", None) or ()
         names = tuple(f"{d.device_type}:{i}" for i, d in enumerate(devices))
         self.agent.emit(About(str(version), names, shown()))
-        self.agent.emit(Phase("running", "", now))
+        self.agent.emit(Phase(PHASE_RUNNING, "", now))
 
     def _announce(self) -> None:
         for loop in list(self.kit.tracker.loops):
@@ -260,10 +261,10 @@ class Attachment:
         if loop is not before:
             if before is not None:
                 self._announce_as(before.kind, before)
-            self._announce_as("step", loop)
+            self._announce_as(STREAM_STEP, loop)
         self.agent.emit(Step(loop.stream, found.why, now, found.trains))
 
-    def _announce_as(self, kind: str, loop: Loop) -> None:
+    def _announce_as(self, kind: StreamKind, loop: Loop) -> None:
         library = self.kit.places.is_library(loop.file)
         self.agent.emit(Stream(loop.stream, loop.name, kind, loop.file, loop.line, library))
 

@@ -20,6 +20,7 @@ from time import thread_time_ns as _thread_time_ns  # now: the program may put s
 
 from .protocol.channel import Channel
 from .protocol.events import SAMPLE, Command, Event, Folded, Lost, Note, Samples, Stream
+from .protocol.names import StreamKind
 from .protocol.wire import MAX_SAMPLES
 from .safety.signal_handlers import let_through
 from .sample_buffer import Buffer
@@ -133,14 +134,14 @@ class Agent:
         self._sending.acquire()
         self._sender = start_thread(self._run)
 
-    def stream(self, name: str, kind: str, file: str, line: int) -> Ring:
+    def stream(self, name: str, kind: StreamKind, file: str, line: int) -> Ring:
         """Announces a stream; its samples go to the ring that comes back, from one thread."""
         ring = Ring()
         self.adopt(ring, name, kind, file, line)
         return ring
 
     def adopt(
-        self, ring: Ring | Buffer, name: str, kind: str, file: str, line: int, library: bool = False
+        self, ring: Ring | Buffer, name: str, kind: StreamKind, file: str, line: int, library: bool = False
     ) -> int:
         """Announces a stream whose samples are in `ring` already, or will be; its number."""
         number = next(self._numbers)

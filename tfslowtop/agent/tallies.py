@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .code.ownership import Places
 from .protocol.events import Tally
+from .protocol.names import TallyKind
 
 #: Lines beyond this many share one entry.
 _MOST = 5_000
 
-#: What, symbol, file, line.
-_Line = tuple[str, str, str, int]
+
+class Details(NamedTuple):
+    """The fields of a tally that tell two counts of the same kind at the same line apart."""
+
+    symbol: str
+    package: str = ""
+    module: str = ""
+    function_line: int = 0
+    array: str = ""
+    container: str = ""
+    bounded: bool = False
+
+
+#: Most tallies have no more than a symbol; a plain text is then cheaper than `Details`.
+Subject = str | Details
+
+#: What, of what, file, line.
+_Line = tuple[TallyKind, Subject, str, int]
 
 
 class Tallies:
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._entries: dict[tuple[str, str, int, int], list[int]] = {}
+        self._entries: dict[tuple[TallyKind, Subject, int, int], list[int]] = {}
         """Count, wall time and size; and the same as it was when it was last told."""
         self._codes: dict[int, CodeType] = {}
         self._totals: dict[_Line, list[int]] = {}
@@ -27,7 +44,7 @@ class Tallies:
 
     def add(
         self,
-        what: str,
+        what: TallyKind,
         frame: FrameType | None,
         wall: int = 0,
         size: int = 0,
@@ -42,9 +59,16 @@ class Tallies:
             self.at(what, symbol, user.f_code, user.f_lasti, wall, size, times)
 
     def at(
-        self, what: str, symbol: str, code: CodeType | None, offset: int, wall: int, size: int, times: int = 1
+        self,
+        what: TallyKind,
+        subject: Subject,
+        code: CodeType | None,
+        offset: int,
+        wall: int,
+        size: int,
+        times: int = 1,
     ) -> None:
-        key = (what, symbol, id(code), offset)
+        key = (what, subject, id(code), offset)
         entry = self._entries.get(key)
         if entry is None:
             if len(self._entries) >= _MOST:
@@ -57,25 +81,32 @@ class Tallies:
         entry[2] += size
 
     def put(
-        self, what: str, symbol: str, file: str, line: int, count: int, wall: int = 0, size: int = 0
+        self,
+        what: TallyKind,
+        subject: Subject,
+        file: str,
+        line: int,
+        count: int,
+        wall: int = 0,
+        size: int = 0,
     ) -> None:
-        """Sets a count whose line is known as such."""
-        known = (what, symbol, file, line) in self._totals
+        """Set a count whose line is known as such."""
+        known = (what, subject, file, line) in self._totals
         if not known and len(self._totals) + len(self._placed) >= 2 * _MOST:
             return
-        self._placed[what, symbol, file, line] = [count, wall, size]
+        self._placed[what, subject, file, line] = [count, wall, size]
 
     def changed(self, now: int) -> list[Tally]:
         """What has grown since the last time, as totals per line."""
         grown: dict[_Line, None] = {}  # in the order in which they were met
         # A copy and no list of pairs: while those are made, the collector and then the program may run.
-        for (what, symbol, code_id, offset), entry in self._entries.copy().items():
+        for (what, subject, code_id, offset), entry in self._entries.copy().items():
             if entry[0] == entry[3]:
                 continue
             place = self._lines.get((code_id, offset))
             if place is None:
                 place = self._lines[code_id, offset] = line_of(self._codes.get(code_id), offset)
-            line = (what, symbol, *place)
+            line = (what, subject, *place)
             total = self._totals.setdefault(line, [0, 0, 0])
             for i in range(3):
                 value = entry[i]  # once: the program goes on counting
@@ -87,9 +118,13 @@ class Tallies:
             if self._totals.get(line) != placed:
                 self._totals[line] = placed
                 grown[line] = None
-        totals = [(line, self._totals[line]) for line in grown]
-        library = self._places.is_library
-        return [Tally(*line, total[0], total[1], total[2], now, library(line[2])) for line, total in totals]
+        return [self._tally(line, self._totals[line], now) for line in grown]
+
+    def _tally(self, at: _Line, total: list[int], now: int) -> Tally:
+        what, subject, file, line = at
+        of = subject if isinstance(subject, Details) else Details(subject)
+        library = self._places.is_library(file)
+        return Tally(what, of.symbol, file, line, total[0], total[1], total[2], now, library, *of[1:])
 
 
 def line_of(code: Any, offset: int) -> tuple[str, int]:

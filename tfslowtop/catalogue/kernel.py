@@ -41,6 +41,16 @@ from ..agent.protocol.events import (
     Stop,
     Toggled,
 )
+from ..agent.protocol.names import (
+    PHASE_DONE,
+    PHASE_IMPORTING,
+    PHASE_RUNNING,
+    PHASE_SETUP,
+    PHASE_WARM_UP,
+    STREAM_KERNEL,
+    GaugeName,
+    PhaseName,
+)
 from ..agent.protocol.wire import PROTOCOL
 from ..agent.sender import Agent
 from ..scenario import Fixes, Params, Scenario, ScenarioError, describe
@@ -115,14 +125,14 @@ class Kernel:
         finally:
             self._watch.remove()
             self._hook.remove()
-        self._phase("done")
+        self._phase(PHASE_DONE)
         return 0
 
     def _load(self) -> ModuleType:
         self._watch.on_import(
-            "tensorflow", before=lambda: self._phase("importing", "TensorFlow"), after=self._arrived
+            "tensorflow", before=lambda: self._phase(PHASE_IMPORTING, "TensorFlow"), after=self._arrived
         )
-        self._phase("importing", self._path.name)
+        self._phase(PHASE_IMPORTING, self._path.name)
         spec = importlib.util.spec_from_file_location(f"scenario_{self._path.stem}", self._path)
         if spec is None or spec.loader is None:
             raise ScenarioError("is not a Python file", str(self._path))
@@ -147,10 +157,10 @@ class Kernel:
         code = iterate.__code__
         plan = self._plan(scenario, module)
         arm, _ = next(plan)
-        put = self._agent.stream(self._path.stem, "kernel", code.co_filename, code.co_firstlineno).put
+        put = self._agent.stream(self._path.stem, STREAM_KERNEL, code.co_filename, code.co_firstlineno).put
         wall_clock, cpu_clock = time.perf_counter_ns, time.process_time_ns
         obeyed, until, next_gauges = self._order, 0, 0
-        self._phase("warm-up")
+        self._phase(PHASE_WARM_UP)
         i = 0
         while not self._stopping:
             self._iteration = i
@@ -165,11 +175,11 @@ class Kernel:
             arm.count += 1
             i += 1
             if i == scenario.warmup:
-                self._phase("running")
+                self._phase(PHASE_RUNNING)
             if gauges is not None and end >= next_gauges:
                 next_gauges = end + int(GAUGE_PERIOD * 1e9)
                 for name, value in gauges(arm.state).items():
-                    self._agent.emit(Gauge(name, end, float(value)))
+                    self._agent.emit(Gauge(GaugeName(name), end, float(value)))
 
     def _plan(self, scenario: Scenario, module: ModuleType) -> Generator[tuple[Arm, int], int, None]:
         """Which arm is next, and until when (0: until a new order). It is sent the iteration."""
@@ -177,7 +187,7 @@ class Kernel:
         def arm(fixes: tuple[str, ...]) -> Arm:
             return Arm(module.setup(Params(**scenario.values(self._params))), scenario.active(fixes))
 
-        self._phase("setup")
+        self._phase(PHASE_SETUP)
         i = 0
         fixes: tuple[str, ...] = ()
         main = arm(fixes)
@@ -185,15 +195,15 @@ class Kernel:
             order = self._order
             if isinstance(order, SetParams):
                 self._params = dict(text.split("=", 1) for text in order.params)
-                self._phase("setup")
+                self._phase(PHASE_SETUP)
                 main = arm(fixes)
-                self._phase("running")
+                self._phase(PHASE_RUNNING)
             elif isinstance(order, SetFixes):
                 fixes = order.fixes
             if isinstance(order, Compare):
-                self._phase("setup", "A and B")
+                self._phase(PHASE_SETUP, "A and B")
                 arms = (arm(order.a), arm(order.b))
-                self._phase("running")
+                self._phase(PHASE_RUNNING)
                 # In a fixed order whatever drifts would favour one of the two: each pair is shuffled.
                 while self._order is order:
                     for k in random.sample((0, 1), 2):
@@ -207,7 +217,7 @@ class Kernel:
                 self._agent.emit(Toggled(i, fixes, time.perf_counter_ns()))
                 i = yield main, 0
 
-    def _phase(self, name: str, detail: str = "") -> None:
+    def _phase(self, name: PhaseName, detail: str = "") -> None:
         self._agent.emit(Phase(name, detail, time.perf_counter_ns()))
         self._agent.flush()  # an import can hold the interpreter for seconds: the screen is told before
 

@@ -53,8 +53,7 @@ class Busy:
 
 
 def busy(c: Count) -> Busy:
-    package, callee, module, first = (*c.symbol.split("|"), "", "", "")[:4]
-    return Busy(package, callee, module or package, int(first or 0))
+    return Busy(c.package, c.symbol, c.module or c.package, c.function_line)
 
 
 #: The part of the looks at a line that come in the second half of the steps, where that goes on.

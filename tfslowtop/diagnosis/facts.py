@@ -97,6 +97,12 @@ class Count:
     """Seconds that it took in the second half of the steps more than in the first."""
     library: bool = False
     """Whether the line is a library's and not the user's own."""
+    package: str = ""
+    module: str = ""
+    function_line: int = 0
+    array: str = ""
+    container: str = ""
+    bounded: bool = False
 
     @property
     def is_users(self) -> bool:
@@ -112,6 +118,8 @@ class Blamed:
     values: int
     before: str
     after: str
+    after_class: str = ""
+    dtypes: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,7 @@ class Traced:
     """First traces of further instances of the same class."""
     called_with: str
     blames: tuple[Blamed, ...]
+    batch_sizes: tuple[int, ...] = ()
     library: bool = False
     """Whether it is a library's and not the user's own."""
 
@@ -244,7 +253,7 @@ def _count(e: Entry, steps: int, middle: int) -> Count:
     t = e.tally
     return Count(
         t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps, middle), e.since,
-        e.growth(steps) / 1e9, t.library,
+        e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded,
     )  # fmt: skip
 
 
@@ -353,9 +362,13 @@ def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int]
         late=late, since=number(newest[0][0]) if newest else 0, longest=f.longest / 1e9, jit=f.jit,
         instances=sum(b.count for b in blames if b.cause == "new-instance"), called_with=f.called_with,
         blames=tuple(
-            Blamed(b.argument, b.cause, b.count, len(b.values), *b.example)
+            Blamed(
+                b.argument, b.cause, b.count, len(b.values), b.example.before, b.example.after,
+                b.example.after_class, (b.example.before_dtype, b.example.after_dtype),
+            )
             for b in blames
             if b.cause in RETRACE_CAUSES
         ),
+        batch_sizes=f.batch_sizes,
         library=f.library,
     )  # fmt: skip

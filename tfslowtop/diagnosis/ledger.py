@@ -11,7 +11,7 @@ from ..agent.protocol.events import Tally
 #: Points of a count's history that are kept; then every second one.
 _POINTS = 64
 
-Key = tuple[str, str, str, int]
+Key = tuple[str | int, ...]
 
 
 @dataclass(slots=True)
@@ -56,8 +56,7 @@ class Ledger:
         return (self._first + self._last) // 2
 
     def add(self, tally: Tally, step: int) -> None:
-        key = (tally.what, tally.symbol, tally.file, tally.line)
-        entry = self.entries.setdefault(key, Entry(tally))
+        entry = self.entries.setdefault(tally.key, Entry(tally))
         entry.tally = tally
         entry.history.append((step, tally.count, tally.wall, tally.at))
         self._first, self._last = self._first or tally.at, tally.at

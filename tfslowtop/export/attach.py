@@ -182,7 +182,7 @@ def _traces(f: FunctionTraces) -> dict[str, Any]:
             "cause": b.cause,
             "count": b.count,
             "different_values": len(b.values),
-            "example": list(b.example),
+            "example": [b.example.before, b.example.after],
             "innocent": b.cause in INNOCENT,
         }
         for b in sorted(f.blames.values(), key=lambda b: -b.count)

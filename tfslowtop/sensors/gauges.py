@@ -45,14 +45,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from tfslowtop.agent.protocol.events import Gauge
-from tfslowtop.sensors.gpu import GpuDevice, GpuReading
-from tfslowtop.sensors.host import HostReading
-from tfslowtop.sensors.procfs import STATES
+from ..agent.protocol import names
+from ..agent.protocol.events import Gauge
+from ..agent.protocol.names import GaugeName, gpu_gauge
+from .gpu import GpuDevice, GpuReading
+from .host import HostReading
+from .procfs import STATES
 
 _SECOND = 1_000_000_000
 
-_Values = Iterator[tuple[str, float | None]]
+_Values = Iterator[tuple[GaugeName, float | None]]
 
 
 class Gauges:
@@ -60,7 +62,7 @@ class Gauges:
 
     def __init__(self) -> None:
         self._hosts: deque[HostReading] = deque()
-        self._said: dict[str, Gauge] = {}
+        self._said: dict[GaugeName, Gauge] = {}
 
     def host(self, reading: HostReading) -> list[Gauge]:
         # A process that has gone, or another pid, has no rate against what was before it.
@@ -96,62 +98,62 @@ def _host(now: HostReading, then: HostReading) -> _Values:
             return None
         return max(0.0, (new - old) / seconds)
 
-    yield "state", float(STATES.index(now.state))
-    yield "rss", mine.rss
-    yield "uss", mine.uss
-    yield "swap", mine.swap
-    yield "cpu", mine.cpu
-    yield "cpu.wait", mine.cpu_wait
-    yield "cpu.allowed", mine.cpus_allowed
-    yield "threads", mine.threads
-    yield "switches.voluntary", rate(mine.switches_voluntary, before.switches_voluntary)
-    yield "switches.involuntary", rate(mine.switches_involuntary, before.switches_involuntary)
-    yield "faults.minor", rate(mine.faults_minor, before.faults_minor)
-    yield "faults.major", rate(mine.faults_major, before.faults_major)
-    yield "disk.read", rate(mine.disk_read, before.disk_read)
-    yield "children", float(len(now.children.pids)) if now.state != "gone" else None
-    yield "children.rss", now.children.rss
-    yield "children.cpu", now.children.cpu
-    yield "machine.cpus", now.machine.cpus
-    yield "machine.cpu", now.machine.cpu
-    yield "machine.others", now.machine.others
-    yield "machine.steal", now.machine.steal
-    yield "machine.load", now.machine.load
-    yield "machine.memory", now.machine.memory_available
-    yield "machine.swap", now.machine.swap_used
-    yield "pressure.cpu", now.pressure.cpu
-    yield "pressure.memory", now.pressure.memory
-    yield "pressure.io", now.pressure.io
+    yield names.GAUGE_STATE, float(STATES.index(now.state))
+    yield names.GAUGE_RSS, mine.rss
+    yield names.GAUGE_USS, mine.uss
+    yield names.GAUGE_SWAP, mine.swap
+    yield names.GAUGE_CPU, mine.cpu
+    yield names.GAUGE_CPU_WAIT, mine.cpu_wait
+    yield names.GAUGE_CPUS_ALLOWED, mine.cpus_allowed
+    yield names.GAUGE_THREADS, mine.threads
+    yield names.GAUGE_VOLUNTARY_SWITCHES, rate(mine.switches_voluntary, before.switches_voluntary)
+    yield names.GAUGE_INVOLUNTARY_SWITCHES, rate(mine.switches_involuntary, before.switches_involuntary)
+    yield names.GAUGE_MINOR_FAULTS, rate(mine.faults_minor, before.faults_minor)
+    yield names.GAUGE_MAJOR_FAULTS, rate(mine.faults_major, before.faults_major)
+    yield names.GAUGE_DISK_READ, rate(mine.disk_read, before.disk_read)
+    yield names.GAUGE_CHILDREN, float(len(now.children.pids)) if now.state != "gone" else None
+    yield names.GAUGE_CHILDREN_RSS, now.children.rss
+    yield names.GAUGE_CHILDREN_CPU, now.children.cpu
+    yield names.GAUGE_MACHINE_CPUS, now.machine.cpus
+    yield names.GAUGE_MACHINE_CPU, now.machine.cpu
+    yield names.GAUGE_MACHINE_OTHERS, now.machine.others
+    yield names.GAUGE_MACHINE_STEAL, now.machine.steal
+    yield names.GAUGE_MACHINE_LOAD, now.machine.load
+    yield names.GAUGE_MACHINE_MEMORY, now.machine.memory_available
+    yield names.GAUGE_MACHINE_SWAP, now.machine.swap_used
+    yield names.GAUGE_PRESSURE_CPU, now.pressure.cpu
+    yield names.GAUGE_PRESSURE_MEMORY, now.pressure.memory
+    yield names.GAUGE_PRESSURE_IO, now.pressure.io
     group, earlier = now.cgroup, then.cgroup
-    yield "cgroup.cpu.quota", group.cpu_quota
+    yield names.GAUGE_CGROUP_QUOTA, group.cpu_quota
     periods = rate(group.periods, earlier.periods)
     throttled = rate(group.throttled_periods, earlier.throttled_periods)
     # Periods only pass while the group has something to run: none is no throttling.
     share = throttled / periods if throttled and periods else 0.0
-    yield "cgroup.cpu.throttled", min(100.0, 100.0 * share) if throttled is not None else None
-    yield "cgroup.cpu.waited", rate(group.throttled_seconds, earlier.throttled_seconds)
-    yield "cgroup.memory", group.memory
-    yield "cgroup.memory.working", group.memory_working
-    yield "cgroup.memory.limit", group.memory_limit
-    yield "cgroup.memory.hits", rate(group.limit_hits, earlier.limit_hits)
-    yield "cgroup.memory.refaults", rate(group.refaults, earlier.refaults)
+    yield names.GAUGE_CGROUP_THROTTLED, min(100.0, 100.0 * share) if throttled is not None else None
+    yield names.GAUGE_CGROUP_WAITED, rate(group.throttled_seconds, earlier.throttled_seconds)
+    yield names.GAUGE_CGROUP_MEMORY, group.memory
+    yield names.GAUGE_CGROUP_WORKING_MEMORY, group.memory_working
+    yield names.GAUGE_CGROUP_MEMORY_LIMIT, group.memory_limit
+    yield names.GAUGE_CGROUP_LIMIT_HITS, rate(group.limit_hits, earlier.limit_hits)
+    yield names.GAUGE_CGROUP_REFAULTS, rate(group.refaults, earlier.refaults)
 
 
 def _device(device: GpuDevice) -> _Values:
-    at = f"gpu.{device.label}"
-    yield f"{at}.memory", device.memory_used
-    yield f"{at}.memory.total", device.memory_total
-    yield f"{at}.memory.own", device.memory_own
-    yield f"{at}.memory.others", device.memory_others
-    yield f"{at}.utilisation", device.utilisation
-    yield f"{at}.utilisation.own", device.utilisation_own
-    yield f"{at}.utilisation.others", device.utilisation_others
-    yield f"{at}.clock", device.clock
-    yield f"{at}.clock.max", device.clock_max
-    yield f"{at}.throttle", device.throttle
-    yield f"{at}.temperature", device.temperature
-    yield f"{at}.power", device.power
-    yield f"{at}.power.limit", device.power_limit
-    yield f"{at}.pcie.rx", device.pcie_rx
-    yield f"{at}.pcie.tx", device.pcie_tx
-    yield f"{at}.lost", float(device.lost)
+    label = device.label
+    yield gpu_gauge(label, "memory"), device.memory_used
+    yield gpu_gauge(label, "memory.total"), device.memory_total
+    yield gpu_gauge(label, "memory.own"), device.memory_own
+    yield gpu_gauge(label, "memory.others"), device.memory_others
+    yield gpu_gauge(label, "utilisation"), device.utilisation
+    yield gpu_gauge(label, "utilisation.own"), device.utilisation_own
+    yield gpu_gauge(label, "utilisation.others"), device.utilisation_others
+    yield gpu_gauge(label, "clock"), device.clock
+    yield gpu_gauge(label, "clock.max"), device.clock_max
+    yield gpu_gauge(label, "throttle"), device.throttle
+    yield gpu_gauge(label, "temperature"), device.temperature
+    yield gpu_gauge(label, "power"), device.power
+    yield gpu_gauge(label, "power.limit"), device.power_limit
+    yield gpu_gauge(label, "pcie.rx"), device.pcie_rx
+    yield gpu_gauge(label, "pcie.tx"), device.pcie_tx
+    yield gpu_gauge(label, "lost"), float(device.lost)

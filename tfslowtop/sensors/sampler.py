@@ -10,11 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from tfslowtop.agent.protocol.events import Gauge
-from tfslowtop.sensors.gauges import Gauges
-from tfslowtop.sensors.gpu import GpuReading, GpuSensor
-from tfslowtop.sensors.host import HostReading, HostSensor
-from tfslowtop.sensors.pace import Budget
+from ..agent.protocol.events import Gauge
+from ..agent.protocol.names import GAUGE_SENSOR_GPU, GAUGE_SENSOR_HOST, GaugeName
+from .gauges import Gauges
+from .gpu import GpuReading, GpuSensor
+from .host import HostReading, HostSensor
+from .pace import Budget
 
 #: Of one core, for each of the two threads: together under 1 %.
 HOST_SHARE, GPU_SHARE = 0.006, 0.0035
@@ -51,8 +52,11 @@ class Sampler:
         self._threads = [
             threading.Thread(target=target, name=f"tfslowtop-{name}", daemon=True)
             for name, target in (
-                ("host", lambda: self._loop(self._read_host, _Pace("host", 1 / host_hz, host_share))),
-                ("gpu", lambda: self._loop(self._read_gpu, _Pace("gpu", 1 / gpu_hz, gpu_share))),
+                (
+                    "host",
+                    lambda: self._loop(self._read_host, _Pace(GAUGE_SENSOR_HOST, 1 / host_hz, host_share)),
+                ),
+                ("gpu", lambda: self._loop(self._read_gpu, _Pace(GAUGE_SENSOR_GPU, 1 / gpu_hz, gpu_share))),
             )
         ]
 
@@ -111,8 +115,8 @@ class Sampler:
 class _Pace:
     """When the next reading of one thread is due, and what the readings have cost lately."""
 
-    def __init__(self, name: str, interval: float, share: float) -> None:
-        self._name, self._interval = name, interval
+    def __init__(self, cost: GaugeName, interval: float, share: float) -> None:
+        self._cost, self._interval = cost, interval
         now = time.perf_counter()
         self._due = now
         self._budget = Budget(share, now)
@@ -138,6 +142,6 @@ class _Pace:
         cost: list[Gauge] = []
         elapsed = now - self._since
         if elapsed >= 1.0:
-            cost = [Gauge(f"sensor.{self._name}", time.perf_counter_ns(), 100.0 * self._sum / elapsed)]
+            cost = [Gauge(self._cost, time.perf_counter_ns(), 100.0 * self._sum / elapsed)]
             self._since, self._sum = now, 0.0
         return max(0.0, self._due - now), cost

@@ -149,6 +149,7 @@ def _from_value(name: str, hint: Any, value: Any, begin: int) -> Any:
 
 def _checked(hint: Any, value: Any) -> Any:
     """A value of exactly this type (bool is no int here); of `X | None`, either."""
+    hint = getattr(hint, "__supertype__", hint)  # a name is a string in the file
     allowed = get_args(hint) or (hint,)
     if type(value) in allowed or (float in allowed and type(value) is int):
         return float(value) if float in allowed and value is not None else value

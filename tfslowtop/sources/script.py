@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from ..agent.protocol.events import Command, Ended, Event, Phase
+from ..agent.protocol.names import PHASE_STARTING
 from ..clean import clean
 from .direct_script import DirectScript
 from .kept_script import EndedScript, KeptScript
@@ -100,7 +101,7 @@ class ScriptSource:
         detail = "taken up again" if self._session is not None else " ".join(self.argv)
         if self._stop_early:
             self._run.stop()
-        self._first.append(Phase("starting", detail, time.perf_counter_ns()))
+        self._first.append(Phase(PHASE_STARTING, detail, time.perf_counter_ns()))
 
     def _start_kept(self) -> KeptScript:
         session = NewSession()

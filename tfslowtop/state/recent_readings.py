@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from ..agent.protocol.events import Gauge
+from ..agent.protocol.names import GPU_PREFIX
 
 _SECOND = 1_000_000_000
 #: Seconds that are kept.
@@ -33,7 +34,7 @@ class Recent:
         """Takes note of new gauges, whose values are in `readings` already; takes out what is stale."""
         for gauge in gauges:
             self._at[gauge.name] = gauge.at
-            gpu = gauge.name.startswith("gpu.")
+            gpu = gauge.name.startswith(GPU_PREFIX)
             self._newest[gpu] = max(self._newest[gpu], gauge.at)
         second = max(self._newest.values()) // _SECOND
         if second > self._second:
@@ -43,7 +44,7 @@ class Recent:
 
     def drop_gpus(self, readings: dict[str, float]) -> None:
         """No device answers any more: what they said last is not how they are."""
-        for name in [name for name in self._at if name.startswith("gpu.")]:
+        for name in [name for name in self._at if name.startswith(GPU_PREFIX)]:
             self._at.pop(name)
             readings.pop(name, None)
 
@@ -52,7 +53,7 @@ class Recent:
         return self._seen
 
     def _forget(self, readings: dict[str, float]) -> None:
-        stale = [n for n, at in self._at.items() if self._newest[n.startswith("gpu.")] - at > _STALE]
+        stale = [n for n, at in self._at.items() if self._newest[n.startswith(GPU_PREFIX)] - at > _STALE]
         for name in stale:
             del self._at[name]
             readings.pop(name, None)

@@ -7,9 +7,22 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from ..agent.protocol.events import Reason, Trace
+from ..agent.protocol.names import (
+    REASON_DTYPE,
+    REASON_FIRST,
+    REASON_NEW_CONTEXT,
+    REASON_NEW_INSTANCE,
+    REASON_OBJECT,
+    REASON_PYTHON_VALUE,
+    REASON_RECREATED,
+    REASON_SECOND,
+    REASON_SHAPE,
+    REASON_STRUCTURE,
+    TraceReason,
+)
 
 #: Reasons that are nobody's fault.
-INNOCENT = frozenset({"first-trace", "second-trace", "new-context", "relaxed", "new-instance"})
+INNOCENT = frozenset({REASON_FIRST, REASON_SECOND, REASON_NEW_CONTEXT, REASON_NEW_INSTANCE})
 #: Different values that are remembered per argument, and of all arguments together.
 _MOST_VALUES = 1000
 _MOST_VALUES_IN_ALL = 50_000
@@ -20,13 +33,13 @@ MOST_FUNCTIONS = 1000
 _MOST_PER_FUNCTION = 64
 _OTHERS = ("other functions", "", 0)
 
-_REMEDIES = {
-    "retrace-python-value": "Pass tf.constant({name}) or a tf.Variable.",
-    "retrace-shape": "Give it an input_signature with None in that dimension, or reduce_retracing=True.",
-    "retrace-dtype": "Convert it to one dtype before the call.",
-    "retrace-structure": "Pass one tensor, or a container that keeps its length and keys.",
-    "retrace-object": "Pass the same object each time, or tensors instead of it.",
-    "function-recreated": "Create the tf.function once, outside the loop.",
+_REMEDIES: dict[TraceReason, str] = {
+    REASON_PYTHON_VALUE: "Pass tf.constant({name}) or a tf.Variable.",
+    REASON_SHAPE: "Give it an input_signature with None in that dimension, or reduce_retracing=True.",
+    REASON_DTYPE: "Convert it to one dtype before the call.",
+    REASON_STRUCTURE: "Pass one tensor, or a container that keeps its length and keys.",
+    REASON_OBJECT: "Pass the same object each time, or tensors instead of it.",
+    REASON_RECREATED: "Create the tf.function once, outside the loop.",
 }
 
 
@@ -35,15 +48,16 @@ class Blame:
     """One argument and one cause: how often, and what the values were."""
 
     argument: str
-    cause: str
+    cause: TraceReason
+    example: Reason
+    """The newest."""
     count: int = 0
     values: set[str] = field(default_factory=set)
-    example: tuple[str, str] = ("", "")
 
     def add(self, reason: Reason, room: bool) -> int:
         """How many values are new; without `room` none is remembered."""
         self.count += 1
-        self.example = (reason.before, reason.after)
+        self.example = reason
         known = len(self.values)
         if room and known < _MOST_VALUES:
             self.values |= {reason.before, reason.after}
@@ -59,7 +73,7 @@ class FunctionTraces:
     line: int
     count: int = 0
     nanoseconds: int = 0
-    blames: dict[tuple[str, str], Blame] = field(default_factory=dict)
+    blames: dict[tuple[str, TraceReason], Blame] = field(default_factory=dict)
     callers: Counter[tuple[str, int]] = field(default_factory=Counter)
     nested: int = 0
     """Traces inside another function's trace: that one's doing."""
@@ -74,6 +88,9 @@ class FunctionTraces:
     """When the newest of them began, and what each took."""
     longest: int = 0
     called_with: str = ""
+    """The arguments of the first trace, for people."""
+    batch_sizes: tuple[int, ...] = ()
+    """The first dimensions of the tensors among them."""
 
     @property
     def seconds(self) -> float:
@@ -102,8 +119,8 @@ class FunctionTraces:
             # Threads overlap, and traces come in the order of their ends.
             bisect.insort(self.newest_avoidable, (trace.at, trace.wall))
             del self.newest_avoidable[:-_MOST_NEWEST]
-        if trace.reasons and trace.reasons[0].cause == "first-trace":
-            self.called_with = trace.reasons[0].after
+        if trace.reasons and trace.reasons[0].cause == REASON_FIRST:
+            self.called_with, self.batch_sizes = trace.reasons[0].after, trace.reasons[0].batch_sizes
         caller = (trace.user_file, trace.user_line)
         if trace.user_file and (caller in self.callers or len(self.callers) < _MOST_PER_FUNCTION):
             self.callers[caller] += 1
@@ -115,7 +132,7 @@ class FunctionTraces:
         if blame is None:
             if len(self.blames) >= _MOST_PER_FUNCTION:
                 return 0
-            blame = self.blames[key] = Blame(*key)
+            blame = self.blames[key] = Blame(*key, reason)
         return blame.add(reason, room)
 
 
@@ -165,22 +182,25 @@ def sentence(f: FunctionTraces, calls: int, worked: float) -> str:
 def explain(blame: Blame) -> str:
     """Which argument, what about it, and what to do."""
     name = blame.argument or "an argument"
-    before, after = blame.example
+    before, after = blame.example.before, blame.example.after
     remedy = _REMEDIES.get(blame.cause, "").format(name=name)
-    if blame.cause == "function-recreated":
+    if blame.cause == REASON_RECREATED:
         return f"It is created anew, so every call is a first call. {remedy}"
     change = f"({before}, then {after})"
-    if blame.cause == "retrace-python-value":
-        kind, _, first = before.partition(" ")
-        other, _, second = after.partition(" ")
-        kind, change = (kind, f"({first}, then {second})") if kind == other and first else ("value", change)
+    if blame.cause == REASON_PYTHON_VALUE:
+        kind = blame.example.before_class
+        if kind and kind == blame.example.after_class:
+            first, second = (text.removeprefix(f"{kind} ") for text in (before, after))
+            change = f"({first}, then {second})"
+        else:
+            kind = "value"
         what = f"Python {kind}, {len(blame.values)} different values {change}"
-    elif blame.cause == "retrace-shape":
+    elif blame.cause == REASON_SHAPE:
         what = f"{len(blame.values)} different shapes {change}"
-    elif blame.cause == "retrace-object":
+    elif blame.cause == REASON_OBJECT:
         what = f"a new Python object at {blame.count} calls ({after})"
     else:
-        word = {"retrace-dtype": "dtype", "retrace-structure": "structure"}.get(blame.cause, blame.cause)
+        word = {REASON_DTYPE: "dtype", REASON_STRUCTURE: "structure"}.get(blame.cause, blame.cause)
         what = f"its {word} changes {change}"
     return f"{name}: {what}. {remedy}".rstrip()
 

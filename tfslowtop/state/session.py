@@ -14,6 +14,16 @@ import numpy as np
 
 from ..agent.protocol import events
 from ..agent.protocol.events import SAMPLE
+from ..agent.protocol.names import (
+    GAUGE_RSS,
+    GAUGE_TENSORS_KEPT,
+    GPU_PREFIX,
+    PHASE_STARTING,
+    STREAM_KERNEL,
+    TALLY_KEPT_TENSOR,
+    TF_GPU_PREFIX,
+    GaugeName,
+)
 from ..diagnosis.engine import diagnose, healthy
 from ..diagnosis.facts import gather
 from ..diagnosis.finding import Finding
@@ -42,9 +52,9 @@ _LARGEST = 1e30
 _MOST_TALLIES, _MOST_READINGS, _MOST_LOSERS = 2_000, 1_000, 10_000
 
 
-def drawn(name: str) -> bool:
+def drawn(name: GaugeName) -> bool:
     """Whether a sensor's gauge has a curve of its own."""
-    return name == "rss" or (name.startswith("gpu.") and name.endswith(".memory"))
+    return name == GAUGE_RSS or (name.startswith(GPU_PREFIX) and name.endswith(".memory"))
 
 
 class Session:
@@ -73,7 +83,7 @@ class Session:
         self._kept: dict[str, int] = {}
         """Tensors that each container of the program's has gained."""
         self._notes = Notes()
-        self.phase = events.Phase("starting", "", 0)
+        self.phase = events.Phase(PHASE_STARTING, "", 0)
         self._hello = events.Hello(0, "", 0, "")
         self._waiting: list[events.Gauge] = []
         self._written: list[str] = []
@@ -118,7 +128,7 @@ class Session:
         if self.step.iterations and gauges and self.spells.add(gauges[-1].at, self.readings, self._gpus):
             self._thought = 0  # it is to be told at once
         # A process that has gone has no memory: that is no reading of it.
-        self._waiting += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != "rss")]
+        self._waiting += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != GAUGE_RSS)]
 
     def know_gpus(self, gpus: tuple[Gpu, ...], reason: str) -> None:
         """Which devices there are, or in a sentence why there is none."""
@@ -176,7 +186,7 @@ class Session:
     def _(self, event: events.Gauge) -> None:
         if not abs(event.value) < _LARGEST:
             event = replace(event, value=math.nan)
-        if event.name.startswith("tf.gpu.") and (
+        if event.name.startswith(TF_GPU_PREFIX) and (
             event.name in self.readings or len(self.readings) < _MOST_READINGS
         ):
             self.readings[event.name] = event.value
@@ -193,7 +203,7 @@ class Session:
     def _(self, event: events.Stream) -> None:
         self.streams.announce(event)
         # A scenario has one stream, its kernel. A script's step is chosen in the target, which says so.
-        if event.kind == "kernel" or self.step.is_of(event.id):
+        if event.kind == STREAM_KERNEL or self.step.is_of(event.id):
             self.step.stream = event
             self.streams.step = event.id
 
@@ -208,11 +218,11 @@ class Session:
 
     @_take.register
     def _(self, event: events.Tally) -> None:
-        known = (event.what, event.symbol, event.file, event.line) in self.ledger.entries
+        known = event.key in self.ledger.entries
         if not known and len(self.ledger.entries) >= _MOST_TALLIES:
             return
         self.ledger.add(event, self.step.iterations)
-        if event.what == "kept-tensor":
+        if event.what == TALLY_KEPT_TENSOR:
             self._kept[event.symbol] = event.count
 
     @_take.register
@@ -333,14 +343,14 @@ class Session:
 
     def _think(self, now: int) -> None:
         # It is known of a scenario that it is slow, and why.
-        script = self.step.stream is None or self.step.stream.kind != "kernel"
+        script = self.step.stream is None or self.step.stream.kind != STREAM_KERNEL
         if script:
             self.streams.think()
         if self._kept and self.ended is None:  # told of when it has grown; in between it stays
-            self.feed([events.Gauge("tensors kept", now, float(sum(self._kept.values())))])
+            self.feed([events.Gauge(GAUGE_TENSORS_KEPT, now, float(sum(self._kept.values())))])
         self.step.think(now)
         self.gauges.think(last=self.ended is not None)
-        self.step.remember(self.gauges.trend("rss"))
+        self.step.remember(self.gauges.trend(GAUGE_RSS))
         self._shares.think(now)
         if script:
             facts = gather(self, now)

@@ -12,6 +12,14 @@ from collections import defaultdict
 import numpy as np
 
 from ..agent.protocol.events import Folded
+from ..agent.protocol.names import (
+    STREAM_DATA_LIBRARY_PYTHON_OP,
+    STREAM_DATA_PYTHON_OP,
+    STREAM_DATA_WAIT,
+    STREAM_LIBRARY_PYTHON_OP,
+    STREAM_PYTHON_OP,
+    StreamKind,
+)
 from ..diagnosis.make import ms
 from ..stats.blocks import Floats, Ints
 from ..stats.series import Curve
@@ -28,12 +36,12 @@ _LATE = 300_000_000
 _WORTH = 2.0
 
 #: Streams of these kinds, as they were announced, count for the quantity of that name.
-KINDS = {
-    "python-op": "Python ops",
-    "library-python-op": "Python ops",
-    "data-python-op": "Python ops",
-    "data-library-python-op": "Python ops",
-    "data-wait": "waiting for data",
+KINDS: dict[StreamKind, str] = {
+    STREAM_PYTHON_OP: "Python ops",
+    STREAM_LIBRARY_PYTHON_OP: "Python ops",
+    STREAM_DATA_PYTHON_OP: "Python ops",
+    STREAM_DATA_LIBRARY_PYTHON_OP: "Python ops",
+    STREAM_DATA_WAIT: "waiting for data",
 }
 
 
@@ -125,11 +133,11 @@ class Shares:
     def __init__(self) -> None:
         self._all: defaultdict[str, Share] = defaultdict(Share)
 
-    def add(self, kind: str, start: Ints, wall: Ints) -> None:
+    def add(self, kind: StreamKind, start: Ints, wall: Ints) -> None:
         if kind in KINDS:
             self._all[KINDS[kind]].add(start, wall)
 
-    def add_folded(self, kind: str, event: Folded) -> None:
+    def add_folded(self, kind: StreamKind, event: Folded) -> None:
         if kind in KINDS:
             self._all[KINDS[kind]].add_folded(event.start, event.end, event.wall_sum)
 

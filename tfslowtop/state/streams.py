@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..agent.protocol import events
+from ..agent.protocol.names import STREAM_GC, STREAM_OTHERS, StreamKind
 from ..stats.blocks import Blocks, Floats, Stretch
 from ..stats.trend import Trend, describe, trend
 
@@ -28,7 +29,7 @@ class StreamView:
 
     id: int
     name: str
-    kind: str
+    kind: StreamKind
     file: str
     line: int
     calls: int
@@ -53,7 +54,7 @@ def _blocks() -> Blocks:
 @dataclass(slots=True)
 class StreamStats:
     info: events.Stream
-    kind: str = ""
+    kind: StreamKind
     """What it was announced as: the step is announced again as `step`."""
     blocks: Blocks = field(default_factory=_blocks)
     calls: int = 0
@@ -115,7 +116,7 @@ class _Record:
     """What is kept of a stream that is counted with others."""
 
     info: events.Stream
-    kind: str
+    kind: StreamKind
     calls: int = 0
     seconds: float = 0.0
     first_at: int = 0
@@ -170,7 +171,7 @@ class Others:
         return stats
 
     def view(self, worked: float) -> StreamView:
-        info = events.Stream(OTHERS, f"{self.streams:,} other streams", "other", "", 0)
+        info = events.Stream(OTHERS, f"{self.streams:,} other streams", STREAM_OTHERS, "", 0)
         stats = StreamStats(info, info.kind, calls=self.calls, seconds=self.seconds)
         return stats.view(worked, 0, False)
 
@@ -225,7 +226,7 @@ class Streams:
         """Makes room for some more: the order of all of them is found once, not for each."""
         self.others = self.others or Others()
         ranked = sorted(
-            (s for s in self.all.values() if s.info.id != self.step and s.kind != "gc"),
+            (s for s in self.all.values() if s.info.id != self.step and s.kind != STREAM_GC),
             key=lambda s: s.seconds,
         )
         for stats in ranked[: MOST_STREAMS // 4]:
@@ -244,7 +245,7 @@ class Streams:
 
     def first_at(self) -> int:
         """When the first call of any of them began, those of the collector left out; 0 before that."""
-        starts = [s.first_at for s in self.all.values() if s.first_at and s.kind != "gc"]
+        starts = [s.first_at for s in self.all.values() if s.first_at and s.kind != STREAM_GC]
         if self.others is not None and self.others.first_at:
             starts.append(self.others.first_at)
         return min(starts, default=0)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..agent.protocol.events import Ended, Failed, Trace
+from ..agent.protocol.names import PHASE_STARTING
 from ..diagnosis.finding import Finding
 from ..stats.effect import Effect
 from ..stats.series import Curve
@@ -141,7 +142,7 @@ class View:
     def empty(cls) -> View:
         """Before anything is known."""
         return cls(
-            phase="starting",
+            phase=PHASE_STARTING,
             phase_detail="",
             phase_since=0,
             at=0,

@@ -63,6 +63,8 @@ class Kept(NamedTuple):
     """Where it is filled, if that is known from the thing itself."""
     of: int = 1
     """How many containers these are, counted together."""
+    bounded: bool = False
+    """Whether it has a maximum length."""
 
 
 class Look:
@@ -150,7 +152,9 @@ class Look:
         size, tensor = weigh(newest, but=set(_bases(before))) if length else (0, False)
         if _has_tape(newest):
             size, tensor = 0, True  # what it has recorded cannot be looked at
-        self.found.append(Kept(name, id(value), _shown(value, kind), length, size, tensor, None))
+        bounded = _is_bounded(value, kind)
+        shown = _shown(value, kind)
+        self.found.append(Kept(name, id(value), shown, length, size, tensor, None, bounded=bounded))
         if length > _LONG:
             if length <= _MANY and not issubclass(kind, set):
                 self._together(value, kind, name)
@@ -180,12 +184,13 @@ class Look:
             measured = [(*measure(part, type(part))[:2], part) for part in parts]
             longest, newest, part = max(measured, key=lambda m: m[0])
             size, tensor = weigh(newest) if longest else (0, False)
-            shown = _shown(part, type(part))
-            shown += "" if shown.startswith("deque(") else f" for each of {len(parts)}"
+            bounded = _is_bounded(part, type(part))
+            shown = _shown(part, type(part)) + ("" if bounded else f" for each of {len(parts)}")
             length = sum(m[0] for m in measured)
             # The container's own id is for itself.
+            together = f"{name}[...]{suffix}"
             self.found.append(
-                Kept(f"{name}[...]{suffix}", -id(value), shown, length, size, tensor, None, len(parts))
+                Kept(together, -id(value), shown, length, size, tensor, None, len(parts), bounded)
             )
 
     def _cache(self, value: Any, name: str) -> None:
@@ -291,7 +296,11 @@ def _slots(kind: type) -> dict[str, MemberDescriptorType]:
 
 def _shown(value: Any, kind: type) -> str:
     """What kind of container it is; of a deque with its bound, if it has one."""
-    return f"deque({value.maxlen})" if kind is deque and value.maxlen is not None else _called(kind)
+    return f"deque({value.maxlen})" if _is_bounded(value, kind) else _called(kind)
+
+
+def _is_bounded(value: Any, kind: type) -> bool:
+    return kind is deque and value.maxlen is not None
 
 
 def _called(kind: type) -> str:

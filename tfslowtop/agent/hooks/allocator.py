@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..protocol.events import Gauge
+from ..protocol.names import tf_gpu_gauge
 from .base import Hook, context
 from .context import Kit
 
@@ -72,7 +73,7 @@ class Allocator:
             told = {**told, "limit": (self._limits or {}).get(logical)}
             for key, name in (("current", "memory"), ("peak", "peak"), ("limit", "limit")):
                 if told.get(key) is not None:
-                    found.append(Gauge(f"tf.gpu.{number}.{name}", now, float(told[key])))
+                    found.append(Gauge(tf_gpu_gauge(number, name), now, float(told[key])))
         return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..code.ownership import Places
 from ..protocol.events import Gauge, Note
+from ..protocol.names import GaugeName, StreamKind, TallyKind
 from ..safety.signal_handlers import let_through
 from ..safety.weak_table import WeakTable
 from ..sender import Agent
@@ -61,11 +62,11 @@ class Kit:
         self.importing = False
         """Whether TensorFlow is being imported; and when that was over."""
         self.imported_at = 0
-        self._shared: dict[str, Loop] = {}
+        self._shared: dict[StreamKind, Loop] = {}
         """By kind: what is one too many."""
-        self._sites: dict[tuple[str, str, int, int], Loop] = {}
+        self._sites: dict[tuple[StreamKind, str, int, int], Loop] = {}
         self._kept: list[CodeType | None] = []
-        self._gauges: dict[str, float] = {}
+        self._gauges: dict[GaugeName, float] = {}
 
     @property
     def hooked(self) -> bool:
@@ -87,12 +88,12 @@ class Kit:
         """Keeps a code object alive, so that its id stays its own."""
         self._kept.append(code)
 
-    def gauge(self, name: str, now: int, value: float) -> None:
+    def gauge(self, name: GaugeName, now: int, value: float) -> None:
         if self._gauges.get(name) != value:
             self._gauges[name] = value
             self.agent.emit(Gauge(name, now, float(value)))
 
-    def stream(self, kind: str, name: str, file: str, line: int) -> Loop:
+    def stream(self, kind: StreamKind, name: str, file: str, line: int) -> Loop:
         """Something that is called, with a stream of its own from the start; past a limit, a shared one."""
         if not self.full:
             return self._open(kind, name, file, line)
@@ -105,7 +106,7 @@ class Kit:
             shared = self._shared[kind] = self._open(kind, "others", "", 0)
         return shared
 
-    def _open(self, kind: str, name: str, file: str, line: int) -> Loop:
+    def _open(self, kind: StreamKind, name: str, file: str, line: int) -> Loop:
         loop = Loop(kind, name, file, line)
         loop.stream = self.agent.adopt(loop.buffer, name, kind, file, line, self.places.is_library(file))
         self.functions.append(loop)
@@ -116,7 +117,7 @@ class Kit:
         """Whether there are as many streams as there may be. Then no code needs to be remembered either."""
         return len(self.functions) >= MOST_STREAMS
 
-    def site(self, kind: str, name: str, frame: FrameType | None) -> Loop:
+    def site(self, kind: StreamKind, name: str, frame: FrameType | None) -> Loop:
         """The stream of one line of the user's code."""
         user = self.places.user_frame(frame)
         key = (kind, name, id(user.f_code), user.f_lasti) if user is not None else (kind, name, 0, 0)
@@ -207,7 +208,7 @@ class Kit:
 
         return wrap
 
-    def noted(self, what: str, tell: Callable[[FrameType | None, tuple[Any, ...], int], None]) -> Wrap:
+    def noted(self, what: TallyKind, tell: Callable[[FrameType | None, tuple[Any, ...], int], None]) -> Wrap:
         """A wrapper that tells of every call: by whom it was made, with what, how long it took.
 
         What is called on the way to another call of its kind is part of that one.

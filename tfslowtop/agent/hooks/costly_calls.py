@@ -6,28 +6,37 @@ import sys
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..protocol.names import (
+    TALLY_COMPILE,
+    TALLY_FLUSH,
+    TALLY_LOAD,
+    TALLY_MAP_FN,
+    TALLY_SAVE,
+    TALLY_SEEDED_DRAW,
+    TallyKind,
+)
 from .base import Hook, find
 from .patch import NoPlace, Wrap
 
 _TF = "tensorflow.python."
 #: Module: functions and methods to count, and what each is called.
-_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
-    "keras.src.trainers.trainer": (("Trainer.compile", "compile"),),
-    "keras.src.saving.saving_api": (("load_model", "load"), ("save_model", "save")),
+_PLACES: dict[str, tuple[tuple[str, TallyKind], ...]] = {
+    "keras.src.trainers.trainer": (("Trainer.compile", TALLY_COMPILE),),
+    "keras.src.saving.saving_api": (("load_model", TALLY_LOAD), ("save_model", TALLY_SAVE)),
     "keras.src.models.model": (
-        ("Model.save", "save"),
-        ("Model.save_weights", "save"),
-        ("Model.load_weights", "load"),
+        ("Model.save", TALLY_SAVE),
+        ("Model.save_weights", TALLY_SAVE),
+        ("Model.load_weights", TALLY_LOAD),
     ),
-    "tf_keras.src.engine.training": (("Model.compile", "compile"), ("Model.save", "save")),
-    _TF + "saved_model.load": (("load", "load"),),
-    _TF + "checkpoint.checkpoint": (("Checkpoint.save", "save"), ("Checkpoint.write", "save")),
-    _TF + "checkpoint.checkpoint_management": (("CheckpointManager.save", "save"),),
-    _TF + "training.saver": (("Saver.save", "save"), ("Saver.restore", "load")),
-    _TF + "ops.map_fn": (("map_fn", "map-fn"),),
+    "tf_keras.src.engine.training": (("Model.compile", TALLY_COMPILE), ("Model.save", TALLY_SAVE)),
+    _TF + "saved_model.load": ((TALLY_LOAD, TALLY_LOAD),),
+    _TF + "checkpoint.checkpoint": (("Checkpoint.save", TALLY_SAVE), ("Checkpoint.write", TALLY_SAVE)),
+    _TF + "checkpoint.checkpoint_management": (("CheckpointManager.save", TALLY_SAVE),),
+    _TF + "training.saver": (("Saver.save", TALLY_SAVE), ("Saver.restore", TALLY_LOAD)),
+    _TF + "ops.map_fn": (("map_fn", TALLY_MAP_FN),),
     # Asked for by each random op that runs eagerly under a global seed.
-    _TF + "eager.context": (("Context._internal_operation_seed", "seeded-draw"),),
-    _TF + "ops.summary_ops_v2": (("flush", "flush"), ("_ResourceSummaryWriter.flush", "flush")),
+    _TF + "eager.context": (("Context._internal_operation_seed", TALLY_SEEDED_DRAW),),
+    _TF + "ops.summary_ops_v2": ((TALLY_FLUSH, TALLY_FLUSH), ("_ResourceSummaryWriter.flush", TALLY_FLUSH)),
 }
 
 
@@ -51,7 +60,7 @@ class CountedHook(Hook):
                 return frame.filename, frame.lineno or 0
         return None
 
-    def _calling(self, what: str, name: str) -> Wrap:
+    def _calling(self, what: TallyKind, name: str) -> Wrap:
         kit = self.kit
 
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:

@@ -8,29 +8,40 @@ from __future__ import annotations
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..protocol.names import (
+    TALLY_CHECKPOINT,
+    TALLY_DATASET,
+    TALLY_FUNCTION,
+    TALLY_ITERATOR,
+    TALLY_MODEL,
+    TALLY_OPTIMIZER,
+    TALLY_SAVER,
+    TALLY_VARIABLE,
+    TallyKind,
+)
 from .base import Hook, find
 from .patch import Wrap
 
 _TF = "tensorflow.python."
 #: Module: the classes to watch and what each is called.
-_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
-    _TF + "eager.polymorphic_function.polymorphic_function": (("Function", "function"),),
-    _TF + "ops.resource_variable_ops": (("ResourceVariable", "variable"),),
-    _TF + "data.ops.dataset_ops": (("DatasetV2", "dataset"),),
-    _TF + "data.ops.iterator_ops": (("OwnedIterator", "iterator"),),
-    _TF + "training.saver": (("Saver", "saver"),),
-    _TF + "training.optimizer": (("Optimizer", "optimizer"),),
-    _TF + "checkpoint.checkpoint": (("Checkpoint", "checkpoint"),),
-    "keras.src.models.model": (("Model", "model"),),
-    "keras.src.models.functional": (("Functional", "model"),),
-    "keras.src.optimizers.base_optimizer": (("BaseOptimizer", "optimizer"),),
-    "tf_keras.src.engine.training": (("Model", "model"),),
-    "tf_keras.src.optimizers.optimizer": (("_BaseOptimizer", "optimizer"),),
+_PLACES: dict[str, tuple[tuple[str, TallyKind], ...]] = {
+    _TF + "eager.polymorphic_function.polymorphic_function": (("Function", TALLY_FUNCTION),),
+    _TF + "ops.resource_variable_ops": (("ResourceVariable", TALLY_VARIABLE),),
+    _TF + "data.ops.dataset_ops": (("DatasetV2", TALLY_DATASET),),
+    _TF + "data.ops.iterator_ops": (("OwnedIterator", TALLY_ITERATOR),),
+    _TF + "training.saver": (("Saver", TALLY_SAVER),),
+    _TF + "training.optimizer": (("Optimizer", TALLY_OPTIMIZER),),
+    _TF + "checkpoint.checkpoint": (("Checkpoint", TALLY_CHECKPOINT),),
+    "keras.src.models.model": (("Model", TALLY_MODEL),),
+    "keras.src.models.functional": (("Functional", TALLY_MODEL),),
+    "keras.src.optimizers.base_optimizer": (("BaseOptimizer", TALLY_OPTIMIZER),),
+    "tf_keras.src.engine.training": (("Model", TALLY_MODEL),),
+    "tf_keras.src.optimizers.optimizer": (("_BaseOptimizer", TALLY_OPTIMIZER),),
 }
 #: A Sequential builds itself a functional model inside: not one more model to its author.
 _PART_OF_ANOTHER = ("Functional", "sequential.py")
 #: A function that loops over a dataset makes datasets of its own while it is traced.
-_PART_OF_A_TRACE = ("dataset", "iterator")
+_PART_OF_A_TRACE = (TALLY_DATASET, TALLY_ITERATOR)
 
 
 class CreatedHook(Hook):
@@ -41,7 +52,7 @@ class CreatedHook(Hook):
         for name, what in _PLACES[module.__name__]:
             self.patch(find(module, name), "__init__", self._creating(what, name))
 
-    def _creating(self, what: str, name: str) -> Wrap:
+    def _creating(self, what: TallyKind, name: str) -> Wrap:
         kit = self.kit
 
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
@@ -49,7 +60,7 @@ class CreatedHook(Hook):
                 return
             file = frame.f_code.co_filename if frame is not None else ""
             if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:
-                named = getattr(args[0], "_name", None) if what == "function" else None
+                named = getattr(args[0], "_name", None) if what == TALLY_FUNCTION else None
                 kit.tallies.add(what, frame, wall, symbol=str(named or type(args[0]).__name__))
 
         return kit.noted(what, tell)

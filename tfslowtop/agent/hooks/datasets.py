@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..protocol.names import STREAM_DATA_WAIT, STREAM_FIT
 from ..safety.signal_handlers import let_through
 from ..safety.weak_table import WeakTable
 from ..steps.loops import DATA, Loop
@@ -67,7 +68,7 @@ class DataHook(Hook):
     def _of(self, frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
         if self._unasked:
             self._unasked.pop(args[0])
-        return self.kit.site("data-wait", "next element", frame)
+        return self.kit.site(STREAM_DATA_WAIT, "next element", frame)
 
     def _making(self, original: Callable[..., Any]) -> Callable[..., Any]:
         kit, unasked = self.kit, self._unasked
@@ -85,7 +86,7 @@ class DataHook(Hook):
         return __init__
 
     def _running_fit(self) -> Loop | None:
-        fits = [loop for loop in self.kit.tracker.loops if loop.kind == "fit" and loop.count]
+        fits = [loop for loop in self.kit.tracker.loops if loop.kind == STREAM_FIT and loop.count]
         return max(fits, key=lambda loop: loop.last, default=None)
 
     def _ask(self, frame: FrameType | None) -> None:
@@ -131,5 +132,7 @@ class DataHook(Hook):
         """A second's average, so every batch of that second has the same."""
         stream = self._waits.get(id(fit))
         if stream is None:
-            stream = self._waits[id(fit)] = self.kit.stream("data-wait", "next batch", fit.file, fit.line)
+            stream = self._waits[id(fit)] = self.kit.stream(
+                STREAM_DATA_WAIT, "next batch", fit.file, fit.line
+            )
         return stream

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from ..protocol.names import GAUGE_EAGER_OPS, TALLY_EAGER_OP, TALLY_EAGER_OP_LOOP
 from ..steps.loops import OP, Turn
 from ..steps.tracker import loops_in
 from .base import Hook
@@ -109,7 +110,7 @@ class EagerHook(Hook):
         rate = seen * 1e9 / span if seen > 1 and span > 0 else 0.0
         if self._left:  # fewer than a burst came in all that time
             rate = min(rate, seen * 1e9 / pause)
-        self.kit.gauge("eager ops per second", now, round(rate))
+        self.kit.gauge(GAUGE_EAGER_OPS, now, round(rate))
         if rate > _BUSY or self._mark is not None:
             self._choose_mark(now)
         self._seen.clear()
@@ -163,7 +164,7 @@ class EagerHook(Hook):
         frame = kit.places.user_frame(frame)
         while frame is not None:
             if loops_in(frame):
-                kit.tallies.at("eager-op-turn", frame.f_code.co_name, frame.f_code, frame.f_lasti, 0, 0)
+                kit.tallies.at(TALLY_EAGER_OP_LOOP, frame.f_code.co_name, frame.f_code, frame.f_lasti, 0, 0)
             frame = kit.places.user_frame(frame.f_back)
 
     def _look(self, name: str, frame: FrameType) -> None:
@@ -181,7 +182,7 @@ class EagerHook(Hook):
                 caller = frame.f_back
                 if name not in self._callers and caller is not None:
                     self._callers[name] = (caller.f_code, caller.f_globals)
-                kit.tallies.add("eager-op-sample", caller, symbol=name)
+                kit.tallies.add(TALLY_EAGER_OP, caller, symbol=name)
                 self._in_turn(caller)
             elif self._ops is not None:  # the burst is over
                 self._ops.off()

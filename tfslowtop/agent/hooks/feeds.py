@@ -9,6 +9,7 @@ from threading import get_ident
 from types import ModuleType
 from typing import Any
 
+from ..protocol.names import FEED_DICT, TALLY_HOST_COPY
 from .base import Hook, find
 from .context import Kit
 from .patch import unseen
@@ -51,7 +52,7 @@ class FeedHook(Hook):
                 kit.trace_runs = kit.trace_runs or copied(feed_dict) > 0
                 if took > _WORTH_A_WORD:
                     size = sum(getattr(value, "nbytes", 0) for value in feed_dict.values())
-                    kit.tallies.add("host-copy", getframe().f_back, took, size, symbol="feed_dict")
+                    kit.tallies.add(TALLY_HOST_COPY, getframe().f_back, took, size, symbol=FEED_DICT)
             except Exception as error:
                 kit.oops(error)
             return result

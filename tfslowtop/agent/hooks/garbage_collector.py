@@ -19,6 +19,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from ..protocol.names import GAUGE_GC_COLLECTIONS, GAUGE_GC_SECONDS, STREAM_GC, TALLY_GC_PAUSE
 from ..safety.interrupt import Interrupt
 from ..steps.loops import Loop
 from .base import Hook
@@ -91,7 +92,7 @@ class CollectorHook(Hook):
             user, through = self.kit.places.user_frame(frame), ""
             while frame is not None and frame is not user:
                 through, frame = frame.f_code.co_name, frame.f_back
-            self.kit.tallies.add("gc-pause", user, stop - start, symbol=through)
+            self.kit.tallies.add(TALLY_GC_PAUSE, user, stop - start, symbol=through)
         except (RuntimeError, ValueError):
             pass  # another thread collects just now
         except Exception as error:
@@ -110,8 +111,8 @@ class CollectorHook(Hook):
             elif start:
                 self._add(start, -at - start)
                 start = 0
-        self.kit.gauge("gc pause seconds", now, self._total / 1e9)
-        self.kit.gauge("gc collections", now, self._count)
+        self.kit.gauge(GAUGE_GC_SECONDS, now, self._total / 1e9)
+        self.kit.gauge(GAUGE_GC_COLLECTIONS, now, self._count)
 
     def _add(self, start: int, wall: int) -> None:
         if self._is_import(start):
@@ -120,7 +121,7 @@ class CollectorHook(Hook):
         self._count += 1
         if wall >= _WORTH_TELLING:
             if self._stream is None:
-                self._stream = self.kit.stream("gc", "garbage collection", "", 0)
+                self._stream = self.kit.stream(STREAM_GC, "garbage collection", "", 0)
             self._stream.buffer.put((start, wall, 0))
 
     def remove(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..protocol.names import STREAM_APPLY, STREAM_GRADIENT
 from ..steps.loops import ASSIGN, COMMIT, GRADIENT, TAPE, Loop
 from .base import Hook, find
 from .patch import unseen
@@ -47,7 +48,7 @@ class UpdateHook(Hook):
 
     def _apply(self) -> Callable[..., Any]:
         def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-            return self.kit.site("apply", f"{type(args[0]).__name__}.apply", frame)
+            return self.kit.site(STREAM_APPLY, f"{type(args[0]).__name__}.apply", frame)
 
         return self.kit.timed(of, COMMIT, when=eager)
 
@@ -72,7 +73,7 @@ class UpdateHook(Hook):
         sources, oops = self.kit.sources, self.kit.oops
 
         def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-            return self.kit.site("gradient", "tape.gradient", frame)
+            return self.kit.site(STREAM_GRADIENT, "tape.gradient", frame)
 
         def remember(args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
             try:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..protocol.names import TALLY_GRAPH_OP
 from .base import Hook, find
 from .patch import unseen
 
@@ -31,7 +32,7 @@ class GraphHook(Hook):
             if not tracing or here() is None:
                 try:
                     if graph in kit.graphs:
-                        kit.tallies.add("graph-op", getframe().f_back)
+                        kit.tallies.add(TALLY_GRAPH_OP, getframe().f_back)
                 except Exception as error:
                     kit.oops(error)
             return result

@@ -17,6 +17,8 @@ from types import FrameType, ModuleType
 
 from ..code.containers import Kept, Look, own_modules
 from ..code.fill_site import grows, last_name
+from ..protocol.names import TALLY_GROWN_ARRAY, TALLY_KEPT_OBJECT, TALLY_KEPT_TENSOR
+from ..tallies import Details
 from .base import Hook
 from .context import Kit
 
@@ -105,14 +107,15 @@ class KeptHook(Hook):
         loops = [loop for loop in self.kit.tracker.loops if loop.count >= _TURNS]
         files = [*dict.fromkeys(loop.file for loop in loops), *self._modules.values()]
         for kept, more in grown[:_TOLD]:
-            what = "kept-tensor" if kept.tensor else "kept-object"
+            what = TALLY_KEPT_TENSOR if kept.tensor else TALLY_KEPT_OBJECT
             place = kept.place or grows(files, kept.name, {(loop.file, loop.line) for loop in loops})
-            self.kit.tallies.put(what, f"{kept.name}|{kept.kind}", *place, more, 0, kept.bytes * more)
+            subject = Details(kept.name, container=kept.kind, bounded=kept.bounded)
+            self.kit.tallies.put(what, subject, *place, more, 0, kept.bytes * more)
         arrays = {} if self.kit.hooked else look.arrays  # with hooks, the steps show what grows
         for name, (rows, size) in arrays.items():
             before = self._arrays.setdefault(name, rows)
             if rows - before >= max(_LEAST, before):
-                self.kit.tallies.put("grown-array", name, "", 0, rows - before, 0, size)
+                self.kit.tallies.put(TALLY_GROWN_ARRAY, name, "", 0, rows - before, 0, size)
 
 
 def _key(kept: Kept) -> tuple[str, int]:

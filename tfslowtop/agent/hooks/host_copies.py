@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..protocol.names import TALLY_HOST_COPY, TALLY_HOST_SYNC, TallyKind
 from ..steps.loops import HOST
 from ..steps.tracker import LOOK
 from .base import Hook, find
@@ -79,7 +80,7 @@ class HostHook(Hook):
             except BaseException as error:
                 unseen(error)
                 raise
-            self._note("host-sync", turn, start, caller, result, calls[1] + 1)
+            self._note(TALLY_HOST_SYNC, turn, start, caller, result, calls[1] + 1)
             return result
 
         return _numpy
@@ -104,12 +105,12 @@ class HostHook(Hook):
             except BaseException as error:
                 unseen(error)
                 raise
-            self._note("host-copy", turn, start, getframe().f_back, value, calls[1] + 1)
+            self._note(TALLY_HOST_COPY, turn, start, getframe().f_back, value, calls[1] + 1)
             return result
 
         return convert_to_eager_tensor
 
-    def _note(self, what: str, turn: Any, start: int, frame: Any, array: Any, times: int) -> None:
+    def _note(self, what: TallyKind, turn: Any, start: int, frame: Any, array: Any, times: int) -> None:
         try:
             end = time.perf_counter_ns()
             size = getattr(array, "nbytes", 0)

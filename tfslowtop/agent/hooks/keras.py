@@ -12,6 +12,20 @@ from collections.abc import Callable
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from ..protocol.names import (
+    STREAM_EVALUATE,
+    STREAM_FIT,
+    STREAM_FIT_CALL,
+    STREAM_MODEL_CALL,
+    STREAM_PREDICT,
+    STREAM_PREDICT_ON_BATCH,
+    STREAM_TEST_ON_BATCH,
+    STREAM_TRAIN_ON_BATCH,
+    TALLY_CALLBACK,
+    TALLY_ONE_ITEM,
+    TALLY_ONE_ROW,
+    StreamKind,
+)
 from ..steps.loops import CALL, KERAS, TRAINS, Loop, Turn
 from ..steps.tracker import Visit
 from .base import Hook, find
@@ -27,14 +41,14 @@ _OLD_CALLBACKS = "tf_keras.src.callbacks"
 
 _TRAINS = TRAINS | KERAS
 _METHODS = {
-    "evaluate": ("evaluate", KERAS),
-    "predict": ("predict", KERAS),
-    "train_on_batch": ("train-on-batch", _TRAINS),
-    "test_on_batch": ("test-on-batch", KERAS),
-    "predict_on_batch": ("predict-on-batch", KERAS),
+    "evaluate": (STREAM_EVALUATE, KERAS),
+    "predict": (STREAM_PREDICT, KERAS),
+    "train_on_batch": (STREAM_TRAIN_ON_BATCH, _TRAINS),
+    "test_on_batch": (STREAM_TEST_ON_BATCH, KERAS),
+    "predict_on_batch": (STREAM_PREDICT_ON_BATCH, KERAS),
 }
 #: Calls that are as good with many items as with one.
-_ONE_BY_ONE = ("model-call", "predict-on-batch")
+_ONE_BY_ONE = (STREAM_MODEL_CALL, STREAM_PREDICT_ON_BATCH)
 #: Values of a row that are looked at.
 _LOOKED_AT = 16
 
@@ -67,21 +81,18 @@ class KerasHook(Hook):
         if name in (_CALLBACKS, _OLD_CALLBACKS):
             self._place_callbacks(find(module, "CallbackList"))
             return
+        called = self.kit.timed(self._of(STREAM_MODEL_CALL, "model"), CALL, when=eager)
         if name == _MODEL:
-            self.patch(
-                find(module, "Model"),
-                "__call__",
-                self.kit.timed(self._of("model-call", "model"), CALL, when=eager),
-            )
+            self.patch(find(module, "Model"), "__call__", called)
             return
         owner = find(module, "TensorFlowTrainer" if name == _TRAINER else "Model")
         self.patch(owner, "fit", self._fitting)
         for method, (kind, bits) in _METHODS.items():
             self.patch(owner, method, self.kit.timed(self._of(kind, method), bits))
         if name == _OLD_MODEL:
-            self.patch(owner, "__call__", self.kit.timed(self._of("model-call", "model"), CALL, when=eager))
+            self.patch(owner, "__call__", called)
 
-    def _of(self, kind: str, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Loop]:
+    def _of(self, kind: StreamKind, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Loop]:
         def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
             loop = self.kit.site(kind, name, frame)
             if len(args) > 1 and kind in _ONE_BY_ONE:
@@ -97,7 +108,7 @@ class KerasHook(Hook):
         if type(given).__module__ == "numpy" and getattr(given, "shape", ())[:1] == (1,):
             pulls = self.kit.pulls[0]
             if self._pulls.get(loop) == pulls:
-                self.kit.tallies.add("one-item", frame)
+                self.kit.tallies.add(TALLY_ONE_ITEM, frame)
             self._pulls[loop] = pulls
 
     def _is_row(self, loop: Loop, given: Any, frame: FrameType | None) -> None:
@@ -112,7 +123,7 @@ class KerasHook(Hook):
         row = begin // base.strides[0]
         expected = self._next_rows.pop(loop, None)
         if expected == (id(base), row, given.flat[:_LOOKED_AT].tobytes()):
-            self.kit.tallies.add("one-row", frame)
+            self.kit.tallies.add(TALLY_ONE_ROW, frame)
         if 0 <= row + 1 < base.shape[0]:
             self._next_rows[loop] = (id(base), row + 1, base[row + 1].flat[:_LOOKED_AT].tobytes())
 
@@ -138,12 +149,12 @@ class KerasHook(Hook):
         file, line = self.kit.places.user_line(user)
         loop = self._loops.get((file, line))
         if loop is None:
-            loop = self._loops[file, line] = self.kit.tracker.loop("fit", "fit", file, line)
+            loop = self._loops[file, line] = self.kit.tracker.loop(STREAM_FIT, "fit", file, line)
         loop.entries += 1
         loop.main = True
         visit: Any = user.f_trace if user is not None else None
         self._fits.append(Fit(loop, visit.turn if visit.__class__ is Visit else None))
-        return self.kit.site("fit-call", "fit", frame)
+        return self.kit.site(STREAM_FIT_CALL, "fit", frame)
 
     def _close(self, fit: Fit | None) -> None:
         if fit is not None and fit.turn is not None:
@@ -229,6 +240,6 @@ class KerasHook(Hook):
 
     def _timing(self, symbol: str, code: CodeType | None) -> Wrap:
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
-            self.kit.tallies.at("callback", symbol, code, 0, wall, 0)
+            self.kit.tallies.at(TALLY_CALLBACK, symbol, code, 0, wall, 0)
 
-        return self.kit.noted("callback", tell)
+        return self.kit.noted(TALLY_CALLBACK, tell)

@@ -12,8 +12,9 @@ import sys
 import time
 from collections import defaultdict
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..protocol.names import PACKAGE_UNKNOWN, PACKAGE_USER
 from ..safety.signal_handlers import let_through
 from ..steps.tracker import Tracker
 
@@ -25,13 +26,26 @@ _LATER = 30_000_000
 OURS = __name__.partition(".")[0]
 #: Names of functions that stand for what they call.
 STAND_FOR_OTHERS = ("wrapper", "error_handler", "__call__")
-#: What the user's own code is busy with: Python, or C that it called directly.
-OWN = "user||"
 
-#: Code, offset of the instruction, what it was busy with.
-Place = tuple[CodeType, int, str]
+
+class Running(NamedTuple):
+    """What runs at a line of the user's: the function that the line called, or the line itself."""
+
+    package: str
+    callee: str = ""
+    module: str = ""
+    array: str = ""
+    """The array that the line copies into a longer one."""
+
+
+#: The user's own Python, or C that it called directly.
+OWN = Running(PACKAGE_USER)
+_WRAPPER = Running(OURS)
+
+#: Code, offset of the instruction, what ran there.
+Place = tuple[CodeType, int, Running]
 #: The same with the code by its id, which is quick to look up.
-_Key = tuple[int, int, str]
+_Key = tuple[int, int, Running]
 
 
 class Close:
@@ -52,10 +66,10 @@ class Close:
         """Frames of libraries inside the user's innermost one."""
         self._code: CodeType | None = None
         self._offset = 0
-        self._busy = ""
+        self._running = OWN
         self._named = 0
         """How deep the function is that it is called after."""
-        self._callers: list[tuple[CodeType, int, int, str]] = []
+        self._callers: list[tuple[CodeType, int, int, Running]] = []
         """Functions of the user's that wait for the innermost one, as it is kept of that one."""
 
     def begin(self, frame: FrameType | None = None) -> None:
@@ -74,17 +88,17 @@ class Close:
         """Nanoseconds by place, without what it took to be told: most calls are next to nothing else."""
         told = sorted(self._pieces)[len(self._pieces) // 4] if self._pieces else 0
         return {
-            (self._codes[code], offset, busy): max(0, wall - told * times)
-            for (code, offset, busy), (wall, times) in self._walls.items()
+            (self._codes[code], offset, running): max(0, wall - told * times)
+            for (code, offset, running), (wall, times) in self._walls.items()
         }
 
     def _stand(self, frame: FrameType | None) -> bool:
         """Finds where it is: the innermost frame of the user's, and how many are inside it."""
         self._callers.clear()
-        self._below, self._busy = 0, OWN
+        self._below, self._running = 0, OWN
         while frame is not None and self._is_library(frame.f_code.co_filename):
             self._below += 1
-            self._busy = _busy(frame)
+            self._running = _running(frame)
             frame = frame.f_back
         if frame is None:
             return False
@@ -96,7 +110,7 @@ class Close:
         now = time.perf_counter_ns()
         try:
             if self._code is not None:
-                piece, wall = now - self._last, self._walls[id(self._code), self._offset, self._busy]
+                piece, wall = now - self._last, self._walls[id(self._code), self._offset, self._running]
                 wall[0] += piece
                 wall[1] += 1
                 self._pieces.append(piece)
@@ -119,24 +133,24 @@ class Close:
             if not self._below and frame.f_back is not None:
                 self._offset = frame.f_back.f_lasti
             self._below += 1
-            if self._below == 1 or self._busy.startswith(OURS):
-                self._busy, self._named = _busy(frame), self._below
+            if self._below == 1 or self._running.package == OURS:
+                self._running, self._named = _running(frame), self._below
         else:
             if self._code is not None:
                 offset = self._offset if self._below or frame.f_back is None else frame.f_back.f_lasti
-                self._callers.append((self._code, offset, self._below, self._busy))
-            self._code, self._offset, self._below, self._busy = frame.f_code, 0, 0, OWN
+                self._callers.append((self._code, offset, self._below, self._running))
+            self._code, self._offset, self._below, self._running = frame.f_code, 0, 0, OWN
             self._codes[id(frame.f_code)] = frame.f_code
 
     def _leave(self, back: FrameType | None) -> None:
         if self._below:
             self._below -= 1
             if not self._below:
-                self._busy = OWN
+                self._running = OWN
             elif self._below < self._named:
-                self._busy = OURS  # what it was called after is over, and what stands for others goes on
+                self._running = _WRAPPER  # the named function is over; what only passed the call on continues
         elif self._callers:
-            self._code, self._offset, self._below, self._busy = self._callers.pop()
+            self._code, self._offset, self._below, self._running = self._callers.pop()
         elif not self._stand(back):
             self._end()  # the program is at its end
 
@@ -149,8 +163,8 @@ class Close:
         self.over = True
 
 
-def _busy(frame: FrameType) -> str:
-    """`package|function|module`; ours for what only stands for what it calls."""
-    module, name = str(frame.f_globals.get("__name__") or "python"), frame.f_code.co_name
+def _running(frame: FrameType) -> Running:
+    """What runs in a frame of a library's; `_WRAPPER` for what only stands for what it calls."""
+    module, name = str(frame.f_globals.get("__name__") or PACKAGE_UNKNOWN), frame.f_code.co_name
     package = module.partition(".")[0]
-    return OURS if package == OURS or name in STAND_FOR_OTHERS else f"{package}|{name}|{module}"
+    return _WRAPPER if package == OURS or name in STAND_FOR_OTHERS else Running(package, name, module)

@@ -9,6 +9,12 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from ..code.ownership import code_of
+from ..protocol.names import (
+    STREAM_DATA_LIBRARY_PYTHON_OP,
+    STREAM_DATA_PYTHON_OP,
+    STREAM_LIBRARY_PYTHON_OP,
+    STREAM_PYTHON_OP,
+)
 from ..steps.loops import CALL, Loop
 from .base import Hook, find
 from .context import Kit
@@ -19,6 +25,13 @@ from .tracing_state import eager
 _PIPELINE = ("structured_function.py",)
 #: Functions in pipelines that are told from others.
 _MOST_TOKENS = 20_000
+#: By whether it runs in an input pipeline, and whether it is a library's.
+_KINDS = {
+    (False, False): STREAM_PYTHON_OP,
+    (False, True): STREAM_LIBRARY_PYTHON_OP,
+    (True, False): STREAM_DATA_PYTHON_OP,
+    (True, True): STREAM_DATA_LIBRARY_PYTHON_OP,
+}
 
 
 class PythonOpHook(Hook):
@@ -86,9 +99,7 @@ class PythonOpHook(Hook):
             place = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
             name = code.co_name if code is not None else "python function"
             library = code is None or self.kit.places.is_library(code.co_filename)
-            kind = "library-python-op" if library else "python-op"
-            if _text(token) in self._data:
-                kind = f"data-{kind}"
+            kind = _KINDS[_text(token) in self._data, library]
             known = not self.kit.full
             loop = self.kit.stream(kind, name, *place)
             if known:

@@ -13,11 +13,22 @@ import sys
 import threading
 from types import CodeType, FrameType
 
+from ..protocol.names import (
+    CALLEE_JOIN,
+    CALLEE_WRITE,
+    MODULE_FILE,
+    PACKAGE_NUMPY,
+    PACKAGE_TRACING,
+    PACKAGE_UNKNOWN,
+    PACKAGE_USER,
+    TALLY_WHERE,
+    TALLY_WHERE_CALLED_BACK,
+)
 from ..safety.frames import uncollected
-from ..tallies import line_of
+from ..tallies import Details, line_of
 from .base import Hook
 from .context import Kit
-from .profile_burst import OURS, OWN, STAND_FOR_OTHERS, Close, Place
+from .profile_burst import OURS, OWN, STAND_FOR_OTHERS, Close, Place, Running
 
 #: A tick that came late stands for the time since the last one, but not for more than this.
 _MOST = 1_000_000_000
@@ -31,7 +42,7 @@ _DEAREST = 24
 _WRITING = re.compile(
     r"\b(?:print|write|writelines|writerows?|fsync|flush|dump)\(|\bopen\([^)]*[\"'][wax]b?\+?t?[\"']"
 )
-_WRITES = "user|write|file"
+_WRITES = Running(PACKAGE_USER, CALLEE_WRITE, MODULE_FILE)
 #: A line that joins an array and more to a new array of the same name.
 _JOINING = re.compile(
     r"(?<![\w.\]])(?P<name>[A-Za-z_][\w.]*(?:\[\w+\])?)\s*=[^=].*?"
@@ -39,7 +50,7 @@ _JOINING = re.compile(
     r".*(?<![\w.])(?P=name)(?![\w.(\[])",
     re.S,
 )
-_JOINS = "numpy|join {}|numpy"
+_JOINS = Running(PACKAGE_NUMPY, CALLEE_JOIN, PACKAGE_NUMPY)
 #: Lines of a statement that are read, at most.
 _STATEMENT = 4
 #: Functions of NumPy's that call the user's for each item.
@@ -59,7 +70,7 @@ class WhereHook(Hook):
         self._looks = self._next = 0
         self._shares: dict[Place, float] = {}
         """Of the time in which calls follow each other closely, by place, as of the last close look."""
-        self._meanings: dict[tuple[int, int], str] = {}
+        self._meanings: dict[tuple[int, int], Running] = {}
 
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
@@ -69,7 +80,7 @@ class WhereHook(Hook):
         if met is not None and not self._is_drawn(now, wall):
             self._count(*met, wall)
 
-    def _meet(self, wall: int) -> tuple[str, CodeType, int] | None:
+    def _meet(self, wall: int) -> tuple[Running, CodeType, int] | None:
         """With what the main thread is busy, and where."""
         frames = sys._current_frames()
         # Our own frame refers to this dict: with ours in it, a cycle would keep the program's frames alive.
@@ -79,26 +90,26 @@ class WhereHook(Hook):
             return None
         for other in frames.values():
             self._look_at(other, wall)
-        user, callee = self._users(frame)
+        user, callee, module = self._users(frame)
         if user is None:
             return None
         if self.kit.tracing.is_tracing(self._main or 0):
-            busy = f"tracing|{callee}"
+            running = Running(PACKAGE_TRACING, callee, module)
         elif (outer := self._gives_each(user)) is not None:
-            user, busy = outer
+            user, running = outer
         else:
-            busy = f"{_package(frame, user)}|{callee}"
-        return busy, user.f_code, user.f_lasti
+            running = Running(_package(frame, user), callee, module)
+        return running, user.f_code, user.f_lasti
 
-    def _count(self, busy: str, code: CodeType, offset: int, wall: int) -> None:
-        """With the first line of the user's own function behind it; 0 at the top of a file."""
-        if busy == OWN or busy.startswith("numpy|"):
+    def _count(self, running: Running, code: CodeType, offset: int, wall: int) -> None:
+        if running == OWN or running.package == PACKAGE_NUMPY:
             meaning = self._meaning(code, offset)
-            busy = meaning if busy == OWN or meaning not in (OWN, _WRITES) else busy
+            running = meaning if running == OWN or meaning not in (OWN, _WRITES) else running
         first = code.co_firstlineno if code.co_name != "<module>" else 0
-        self.kit.tallies.at("where", f"{busy}|{first}", code, offset, wall, 0)
+        details = Details(running.callee, running.package, running.module, first, running.array)
+        self.kit.tallies.at(TALLY_WHERE, details, code, offset, wall, 0)
 
-    def _meaning(self, code: CodeType, offset: int) -> str:
+    def _meaning(self, code: CodeType, offset: int) -> Running:
         """Of what a line does by C that it calls."""
         known = self._meanings.get((id(code), offset))
         if known is None:
@@ -108,7 +119,10 @@ class WhereHook(Hook):
             while more and statement.count("(") > statement.count(")"):
                 statement += more.pop(0)
             joins = _JOINING.search(statement)
-            known = _WRITES if _WRITING.search(first) else _JOINS.format(joins["name"]) if joins else OWN
+            if _WRITING.search(first):
+                known = _WRITES
+            else:
+                known = _JOINS._replace(array=joins["name"]) if joins else OWN
             self._meanings[id(code), offset] = known
         return known
 
@@ -125,13 +139,13 @@ class WhereHook(Hook):
             self._next = now + (_EARLY if self._looks < _FIRST else _PAUSE)
             self._close = Close(tracker)
             tracker.errand = self._close.begin
-        for (code, offset, busy), share in self._shares.items():
-            self._count(busy, code, offset, int(share * wall))
+        for (code, offset, running), share in self._shares.items():
+            self._count(running, code, offset, int(share * wall))
         return bool(self._shares)
 
     def _learn(self, close: Close) -> None:
         """A look sees a part of a step: the ones before count for half. Few places have most of the time."""
-        walls = {place: wall for place, wall in close.walls().items() if not place[2].startswith(OURS)}
+        walls = {place: wall for place, wall in close.walls().items() if place[2].package != OURS}
         seen, before = sum(walls.values()), self._shares
         if not seen:
             return
@@ -157,28 +171,28 @@ class WhereHook(Hook):
                 called_back = True
             frame = frame.f_back
         if found is not None and called_back:
-            self.kit.tallies.at("where-called-back", found.f_code.co_name, found.f_code, 0, wall, 0)
+            self.kit.tallies.at(TALLY_WHERE_CALLED_BACK, found.f_code.co_name, found.f_code, 0, wall, 0)
 
-    def _users(self, frame: FrameType | None) -> tuple[FrameType | None, str]:
-        """The innermost frame of the user's, and what its line called: `function|module`."""
-        callee = "|"
+    def _users(self, frame: FrameType | None) -> tuple[FrameType | None, str, str]:
+        """Find the innermost frame of the user's, and the function that its line called, with its module."""
+        callee = called_module = ""
         while frame is not None:
             if not self.kit.places.is_library(frame.f_code.co_filename):
-                return frame, callee
+                return frame, callee, called_module
             module = str(frame.f_globals.get("__name__") or "")
             if not module.startswith(OURS) and frame.f_code.co_name not in STAND_FOR_OTHERS:
-                callee = f"{frame.f_code.co_name}|{module}"
+                callee, called_module = frame.f_code.co_name, module
             frame = frame.f_back
-        return None, ""
+        return None, "", ""
 
-    def _gives_each(self, user: FrameType) -> tuple[FrameType, str] | None:
+    def _gives_each(self, user: FrameType) -> tuple[FrameType, Running] | None:
         """The line of the user's that gives each item to this function of theirs by a function of NumPy's."""
         frame, name = user.f_back, ""
         for _ in range(_NEAR):
             if frame is None:
                 return None
             if not self.kit.places.is_library(frame.f_code.co_filename):
-                return (frame, f"numpy|{name}|numpy") if name else None
+                return (frame, Running(PACKAGE_NUMPY, name, PACKAGE_NUMPY)) if name else None
             if frame.f_code.co_name in _EACH and not name:
                 name = frame.f_code.co_name
             frame = frame.f_back
@@ -191,6 +205,6 @@ def _package(frame: FrameType, user: FrameType) -> str:
     while at is not None and at is not user:
         name = str(at.f_globals.get("__name__") or "").partition(".")[0]
         if name != OURS:
-            return name or "python"
+            return name or PACKAGE_UNKNOWN
         at = at.f_back
-    return "user"
+    return PACKAGE_USER

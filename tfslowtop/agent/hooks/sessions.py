@@ -7,6 +7,13 @@ from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..protocol.names import (
+    GAUGE_GRAPH_OPS,
+    GAUGE_OPEN_SESSIONS,
+    STREAM_SESSION_RUN,
+    TALLY_SESSION,
+    TALLY_SUMMARIES,
+)
 from ..safety.weak_table import WeakTable
 from ..steps.loops import RUN, TRAINS, Loop
 from .base import Hook, find
@@ -36,13 +43,13 @@ class SessionHook(Hook):
         if not self._any_opened:
             return
         sessions = [s for s in self._sessions if not getattr(s, "_closed", False)]
-        self.kit.gauge("open sessions", now, len(sessions))
+        self.kit.gauge(GAUGE_OPEN_SESSIONS, now, len(sessions))
         graphs = list(self.kit.graphs)
         if graphs:
-            self.kit.gauge("graph ops", now, max(int(g.version) for g in graphs))
+            self.kit.gauge(GAUGE_GRAPH_OPS, now, max(int(g.version) for g in graphs))
 
     def _of(self, frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-        loop = self.kit.site("session-run", "Session.run", frame)
+        loop = self.kit.site(STREAM_SESSION_RUN, "Session.run", frame)
         looked = self._looked.get(id(loop), 0)
         if looked < _LOOK_AT and len(args) > 1:
             self._looked[id(loop)] = looked + 1
@@ -51,7 +58,7 @@ class SessionHook(Hook):
                 loop.bits |= TRAINS
             told = [is_summary(op.type) for op in ops]
             if told and all(told):
-                self.kit.tallies.add("summaries", frame)
+                self.kit.tallies.add(TALLY_SUMMARIES, frame)
             elif any(told):
                 self.kit.trace_runs = True
         if args[0].graph not in self.kit.graphs:
@@ -70,7 +77,7 @@ class SessionHook(Hook):
             try:
                 sessions[session] = None
                 self._any_opened = True
-                kit.tallies.add("session", getframe().f_back)
+                kit.tallies.add(TALLY_SESSION, getframe().f_back)
             except Exception as error:
                 kit.oops(error)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..protocol.names import RUN_FEEDING, RUN_OTHER_OPS, RUN_PLAIN, RUN_SUMMARIES, TALLY_RUN_TRACE
 from .base import Hook, find
 from .context import Kit
 from .feeds import copied
@@ -78,7 +79,7 @@ class RunHook(Hook):
             if self._runs is not None:
                 self._runs.off()  # one is enough
             if not any(is_summary(op.type) for op in ops_of(fetches)) and not copied(feed_dict):
-                self.kit.tallies.add("run-trace", frame, symbol="without")
+                self.kit.tallies.add(TALLY_RUN_TRACE, frame, symbol=RUN_PLAIN)
                 return ()
             api, config = self._module.tf_session, sys.modules["tensorflow.core.protobuf.config_pb2"]
             wanted = config.RunOptions(trace_level=config.RunOptions.SOFTWARE_TRACE).SerializeToString()
@@ -103,14 +104,14 @@ class RunHook(Hook):
                 took[_tells(node.timeline_label)] += node.op_end_rel_micros - node.op_start_rel_micros
             add = self.kit.tallies.add
             if took[True]:
-                add("run-trace", frame, wall=1000 * took[True], symbol="summaries")
-                add("run-trace", frame, wall=1000 * took[False], symbol="others")
+                add(TALLY_RUN_TRACE, frame, wall=1000 * took[True], symbol=RUN_SUMMARIES)
+                add(TALLY_RUN_TRACE, frame, wall=1000 * took[False], symbol=RUN_OTHER_OPS)
             else:
-                add("run-trace", frame, symbol="without")
+                add(TALLY_RUN_TRACE, frame, symbol=RUN_PLAIN)
             size = copied(feed_dict)
             if size and nodes:
                 waited = 1000 * min(node.all_start_micros for node in nodes) - begin
-                add("run-trace", frame, wall=max(0, waited), size=size, symbol="feeding")
+                add(TALLY_RUN_TRACE, frame, wall=max(0, waited), size=size, symbol=RUN_FEEDING)
         except Exception as error:
             self.kit.oops(error)
 

@@ -1,14 +1,16 @@
-"""The vocabulary: what a watched process says, and what it can be told.
+"""The events that a watched process sends and the commands that it obeys.
 
-Frozen, slotted dataclasses cross every border (process, thread, disk). All times are nanoseconds of
-`time.perf_counter_ns`, the machine-wide monotonic clock, so that the watcher's own readings line up with
-the target's. This module and `wire` are all that the two sides share.
+They are frozen, slotted dataclasses, the same on the wire, between threads and in a recording. All times are
+nanoseconds of `time.perf_counter_ns`, the machine-wide monotonic clock, so that the watcher's own readings
+line up with the target's.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+
+from .names import GaugeName, PhaseName, StreamKind, TallyKind, TraceReason
 
 #: One sample: start, wall time and CPU time of the whole process (0 where it was not read), in nanoseconds.
 SAMPLE = struct.Struct("<qqq")
@@ -36,9 +38,9 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What the target is busy with: starting, importing, setup, warm-up, running, done."""
+    """What the target is doing."""
 
-    name: str
+    name: PhaseName
     detail: str
     at: int
 
@@ -49,7 +51,7 @@ class Stream:
 
     id: int
     name: str
-    kind: str
+    kind: StreamKind
     file: str
     line: int
     library: bool = False
@@ -89,21 +91,25 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why the cache missed, for one argument; `cause` is an id of the table of causes.
-
-    Causes that are nobody's fault: first-trace, second-trace (the one after variables were created),
-    new-context (another graph, device or strategy around the call), relaxed (reduce_retracing at work).
-    """
+    """Why the cache missed, for one argument. `before` and `after` describe its values for people."""
 
     argument: str
-    cause: str
+    cause: TraceReason
     before: str
     after: str
+    before_class: str = ""
+    """The class of a Python value or object, before and after; empty for a tensor."""
+    after_class: str = ""
+    before_dtype: str = ""
+    """The dtype of a tensor, before and after."""
+    after_dtype: str = ""
+    batch_sizes: tuple[int, ...] = ()
+    """Of a first trace: the first dimension of each tensor argument, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One (re)trace of a tf.function: the how-manieth, how long it took, and why the cache missed."""
+    """One trace of a tf.function. `number` counts the traces of that function from 1."""
 
     function: str
     file: str
@@ -126,7 +132,7 @@ class Trace:
 class Gauge:
     """A value read about ten times a second."""
 
-    name: str
+    name: GaugeName
     at: int
     value: float
 
@@ -135,7 +141,7 @@ class Gauge:
 class Tally:
     """How often one line of the user's code did something, in total: created a model, pulled a result."""
 
-    what: str
+    what: TallyKind
     symbol: str
     file: str
     line: int
@@ -146,6 +152,24 @@ class Tally:
     at: int
     library: bool = False
     """Whether the line is a library's and not the user's own."""
+    package: str = ""
+    """Of TALLY_WHERE: whose code ran. The symbol is the function that the user's line called."""
+    module: str = ""
+    """Of TALLY_WHERE: the module of that function."""
+    function_line: int = 0
+    """Of TALLY_WHERE: the first line of the user's function; 0 at the top level of a file."""
+    array: str = ""
+    """Of TALLY_WHERE: the array that the line copies into a longer one."""
+    container: str = ""
+    """Of TALLY_KEPT_…: the type of the container, as it is shown. The symbol is the container's name."""
+    bounded: bool = False
+    """Of TALLY_KEPT_…: whether the container has a maximum length."""
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """What it is a total of: tallies with the same key replace each other."""
+        where = (self.package, self.module, self.function_line, self.array)
+        return (self.what, self.symbol, self.file, self.line, *where, self.container, self.bounded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, get_type_hints
 from . import events
 from .events import SAMPLE, Message, Samples
 
-PROTOCOL = 4
+PROTOCOL = 5
 MAX_PAYLOAD = 1 << 20
 
 #: Samples per frame, so that a full frame stays well under the limit.
@@ -155,17 +155,21 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-class _Reason:
-    def __init__(self) -> None:
-        self._text = _Str(_TEXT)
+class _Record:
+    """A dataclass inside an event: a list of its fields."""
 
-    def parse(self, value: Any) -> events.Reason:
-        if type(value) is not list or len(value) != 4:
-            raise TypeError("expected a reason of 4 fields")
-        return events.Reason(*map(self._text.parse, value))
+    def __init__(self, kind: type) -> None:
+        hints = get_type_hints(kind)
+        self._kind = kind
+        self._fields = [(f.name, _field(kind, f.name, hints[f.name])) for f in fields(kind)]
 
-    def fit(self, value: events.Reason) -> list[str]:
-        return [self._text.fit(part) for part in (value.argument, value.cause, value.before, value.after)]
+    def parse(self, value: Any) -> Any:
+        if type(value) is not list or len(value) != len(self._fields):
+            raise TypeError(f"expected a {self._kind.__name__} of {len(self._fields)} fields")
+        return self._kind(*(check.parse(part) for (_, check), part in zip(self._fields, value, strict=True)))
+
+    def fit(self, value: Any) -> list[Any]:
+        return [check.fit(getattr(value, name)) for name, check in self._fields]
 
 
 class _Tuple:
@@ -184,13 +188,14 @@ class _Tuple:
 
 
 def _field(kind: type, name: str, hint: Any) -> Any:
-    """How one field is checked when it comes (`parse`), and brought into its bounds when it goes (`fit`)."""
+    """Make the check of one field: `parse` refuses what is out of bounds, `fit` brings it into them."""
+    hint = getattr(hint, "__supertype__", hint)  # a name is a string on the wire
     made: dict[Any, Callable[[], Any]] = {
         int: lambda: _Int(*_RANGES.get((kind, name), _COUNT)),
         str: lambda: _Str(_LENGTHS.get((kind, name), _TEXT)),
         bool: _Bool,
         float: _Float,
-        tuple[events.Reason, ...]: lambda: _Tuple(_Reason(), _ENTRIES[events.Reason]),
+        tuple[events.Reason, ...]: lambda: _Tuple(_Record(events.Reason), _ENTRIES[events.Reason]),
         tuple[str, ...]: lambda: _Tuple(_Str(_TEXT), _ENTRIES[str]),
         tuple[int, ...]: lambda: _Tuple(_Int(*_COUNT), _ENTRIES[int]),
     }

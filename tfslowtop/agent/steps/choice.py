@@ -14,6 +14,19 @@ import linecache
 import re
 from typing import NamedTuple
 
+from ..protocol.names import (
+    STREAM_EVALUATE,
+    STREAM_FIT,
+    STREAM_FIT_CALL,
+    STREAM_FUNCTION,
+    STREAM_LOOP,
+    STREAM_MARKED,
+    STREAM_MODEL_CALL,
+    STREAM_PREDICT,
+    STREAM_PREDICT_ON_BATCH,
+    STREAM_SESSION_RUN,
+    STREAM_TRAIN_ON_BATCH,
+)
 from .loops import ASSIGN, CALL, COMMIT, GRADIENT, HOST, KERAS, OP, RUN, TAPE, TRAINS, UPDATE, Loop
 
 _WORK = UPDATE | CALL | RUN | KERAS | HOST | OP
@@ -51,12 +64,12 @@ class Choice(NamedTuple):
 
 def choose(loops: list[Loop], calls: list[Loop]) -> Choice | None:
     """The step among the loops, or for want of any among the things that are called; and why."""
-    own = [loop for loop in loops if loop.kind == "own" and loop.count]
+    own = [loop for loop in loops if loop.kind == STREAM_MARKED and loop.count]
     if own:
         return Choice(own[-1], "marked in the program", trains(own[-1], loops))
     training, working = _candidates(loops)
     if training is not None:
-        if training.kind == "fit":
+        if training.kind == STREAM_FIT:
             return Choice(training, "the batches of fit", True)
         return Choice(training, "the smallest loop that computes a gradient and updates the model", True)
     if working is not None:
@@ -74,7 +87,7 @@ def trains(step: Loop, loops: list[Loop]) -> bool:
     """
     if step.kind in _TRAIN or step.bits & TRAINS:
         return True
-    if step.kind in _CALLED and step.kind != "function":
+    if step.kind in _CALLED and step.kind != STREAM_FUNCTION:
         return False
     if step.masks:
         return _complete(step) or (_updates(step) and _whole_update(step) is not None)
@@ -83,7 +96,7 @@ def trains(step: Loop, loops: list[Loop]) -> bool:
 
 def _candidates(loops: list[Loop]) -> tuple[Loop | None, Loop | None]:
     """The loop that trains, unless the program does something else by now; and the loop that works."""
-    alive = [loop for loop in loops if loop.count >= ENOUGH and loop.kind != "own"]
+    alive = [loop for loop in loops if loop.count >= ENOUGH and loop.kind != STREAM_MARKED]
     alive = [loop for loop in alive if loop.main] or alive
     training = _heaviest({_whole_update(loop) for loop in alive if _updates(loop)} - {None})
     working = _heaviest({_whole_work(loop, alive) for loop in alive if _works(loop)})
@@ -92,15 +105,15 @@ def _candidates(loops: list[Loop]) -> tuple[Loop | None, Loop | None]:
     return training, working
 
 
-_TRAIN = ("fit", "fit-call", "train-on-batch")
+_TRAIN = (STREAM_FIT, STREAM_FIT_CALL, STREAM_TRAIN_ON_BATCH)
 _CALLED = (
-    "function",
-    "session-run",
-    "predict",
-    "train-on-batch",
-    "model-call",
-    "evaluate",
-    "predict-on-batch",
+    STREAM_FUNCTION,
+    STREAM_SESSION_RUN,
+    STREAM_PREDICT,
+    STREAM_TRAIN_ON_BATCH,
+    STREAM_MODEL_CALL,
+    STREAM_EVALUATE,
+    STREAM_PREDICT_ON_BATCH,
 )
 
 
@@ -156,7 +169,7 @@ def _whole_update(loop: Loop) -> Loop | None:
     """From a loop that takes part in training outwards to the one whose turn is a whole update."""
     best: Loop | None = loop if _complete(loop) else None
     at = loop
-    if loop.kind == "fit" and loop.count / max(loop.entries, 1) <= _TINY_FIT and _goes_on(loop.outer):
+    if loop.kind == STREAM_FIT and loop.count / max(loop.entries, 1) <= _TINY_FIT and _goes_on(loop.outer):
         best = at = loop.outer  # type: ignore[assignment]
     for _ in range(20):
         outer = at.outer
@@ -173,7 +186,7 @@ def _whole_update(loop: Loop) -> Loop | None:
             own_commit and best.did(COMMIT) < _AT_TIMES
         ):  # the inner one only adds up what the optimizer applies
             best = outer
-        elif (own_change and _says(_PARTS, best)) or (_in_step_with(best, outer) and best.kind != "fit"):
+        elif (own_change and _says(_PARTS, best)) or (_in_step_with(best, outer) and best.kind != STREAM_FIT):
             best = outer
         at = outer
     return best
@@ -222,4 +235,4 @@ def matches(loop: Loop, wanted: str) -> bool:
     file, _, line = wanted.rpartition(":")
     if line.isdigit() and file:
         return loop.line == int(line) and loop.file.endswith(file)
-    return loop.kind != "loop" and loop.name in (wanted, wanted.rpartition(".")[2])
+    return loop.kind != STREAM_LOOP and loop.name in (wanted, wanted.rpartition(".")[2])

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 
+from ..protocol.names import STREAM_LOOP, StreamKind
 from .control_flow import Flow, Ring, analyse
 from .loops import Loop, Turn
 
@@ -19,7 +20,9 @@ Move = tuple[int, bool, tuple[Loop, ...]]
 class Code:
     __slots__ = ("calls", "code", "flow", "items", "library", "loops", "make", "moves")
 
-    def __init__(self, make: Callable[[str, str, str, int], Loop], code: CodeType, library: bool) -> None:
+    def __init__(
+        self, make: Callable[[StreamKind, str, str, int], Loop], code: CodeType, library: bool
+    ) -> None:
         self.make, self.code, self.library = make, code, library
         self.flow: Flow | None = None
         self.moves: dict[int, Move] = {}
@@ -35,7 +38,7 @@ class Code:
         for ring in self.flow.around(offset):
             loop = self.loops.get(ring)
             if loop is None:
-                loop = self.make("loop", self.code.co_name, self.code.co_filename, ring.line)
+                loop = self.make(STREAM_LOOP, self.code.co_name, self.code.co_filename, ring.line)
                 loop.generator = bool(self.code.co_flags & GENERATOR)
                 loop.test, loop.calls = ring.test, ring.calls
                 loop.item = ring.item if self.items else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ..protocol.names import StreamKind
 from ..sample_buffer import Buffer
 
 # What a turn did, as bits.
@@ -57,7 +58,7 @@ class Loop:
         "what",
     )
 
-    def __init__(self, kind: str, name: str, file: str, line: int) -> None:
+    def __init__(self, kind: StreamKind, name: str, file: str, line: int) -> None:
         self.kind, self.name, self.file, self.line = kind, name, file, line
         self.buffer = Buffer()
         self.bits = 0

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 from ..hooks.context import Kit
+from ..protocol.names import STREAM_MARKED
 from .loops import Loop
 
 
@@ -46,5 +47,5 @@ class Marker:
 
     def _find(self, frame: FrameType | None) -> Loop:
         file, line = self._kit.places.user_line(frame)
-        self._loop = self._kit.tracker.loop("own", "step", file, line)
+        self._loop = self._kit.tracker.loop(STREAM_MARKED, "step", file, line)
         return self._loop

@@ -25,6 +25,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..code.ownership import Places
+from ..protocol.names import STREAM_NAMED, StreamKind
 from ..safety.frames import uncollected
 from .code_loops import GENERATOR, Code, Move
 from .loops import IDLE, Loop, Turn
@@ -164,7 +165,7 @@ class Tracker:
         """Calls of the user's functions of that name, or defined at that line of that file, repeat too."""
         self._wanted = (name, line)
 
-    def loop(self, kind: str, name: str, file: str, line: int) -> Loop:
+    def loop(self, kind: StreamKind, name: str, file: str, line: int) -> Loop:
         """A loop of its own; past a limit one that nobody looks at."""
         loop = Loop(kind, name, file, line)
         if len(self.loops) < MOST_LOOPS:
@@ -324,7 +325,7 @@ class Tracker:
         known = Code(self.loop, code, self.places.is_library(code.co_filename))
         name, line = self._wanted
         if name and not known.library and (code.co_name == name or (line and _is_at(code, name, line))):
-            known.calls = self.loop("call", code.co_name, code.co_filename, code.co_firstlineno)
+            known.calls = self.loop(STREAM_NAMED, code.co_name, code.co_filename, code.co_firstlineno)
         self._codes[id(code)] = known
         return known
 

@@ -139,7 +139,7 @@ def around(facts: Facts, step: Call) -> Call | None:
 def _eager_without_step(facts: Facts) -> list[Finding]:
     """No loop was told apart, but ops run by the thousand, and the main thread is with them."""
     rate, line = facts.gauges.get("eager ops per second"), hottest(facts)
-    inside = sum(c.seconds for c in facts.counted("where") if c.symbol.startswith("tensorflow|"))
+    inside = sum(c.seconds for c in facts.counted("where") if c.package == "tensorflow")
     often = 0.5 * rate.largest if rate is not None else 0.0
     if rate is None or line is None or often < 1000 or inside < 0.6 * facts.seconds:
         return []

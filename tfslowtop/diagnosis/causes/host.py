@@ -172,7 +172,7 @@ def _growing_line(facts: Facts, step: Call, own: bool) -> tuple[str, int]:
     joined, if that is one of those that do."""
     lines: dict[tuple[str, int], float] = {}
     for c in facts.counted("where"):
-        if c.file and not c.symbol.startswith("tracing") and (busy(c).python or not own):
+        if c.file and c.package != "tracing" and (busy(c).python or not own):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.growth
     most = max(lines, key=lambda p: lines[p], default=(step.file, step.line))
     joined = hottest(facts, "ConcatV2", "Pack")

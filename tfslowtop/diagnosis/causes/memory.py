@@ -62,9 +62,9 @@ def leaks(facts: Facts) -> list[Finding]:
     # A list of numbers grows in many a healthy program: what keeps the memory holds a good part of it.
     if holder is not None and held < EXPLAINS * per:
         holder = next((c for c in kept if not c.size and c.count >= LEAST_KEPT), None)
-    if holder is not None and "|deque(" in holder.symbol:
+    if holder is not None and holder.bounded:
         return []  # it has a bound: memory grows until it is full
-    name, _, kind = holder.symbol.partition("|") if holder else ("", "", "")
+    name, kind = (holder.symbol, holder.container) if holder else ("", "")
     tensors = holder is not None and holder.what == "kept-tensor"
     draw = _draw(facts, per) if holder is None else None
     if draw is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..busy import Place, busy, seen
+from ..busy import Place, seen
 from ..facts import Facts, short
 from ..finding import Finding
 from ..make import finding, size
@@ -33,7 +33,7 @@ def applies(facts: Facts) -> bool:
 def joining(facts: Facts) -> list[Finding]:
     """An array that is joined with more to a new one of the same name, and has grown that way."""
     grown = {last(c.symbol): c for c in facts.counted("grown-array") if c.late >= STILL}
-    joins = [(c, last(busy(c).callee)) for c in facts.counted("where") if busy(c).callee.startswith("join ")]
+    joins = [(c, last(c.array)) for c in facts.counted("where") if c.array]
     lines = [(c, grown[name]) for c, name in joins if name in grown and c.file]
     if not lines or not applies(facts):
         return []
@@ -80,14 +80,14 @@ def each(facts: Facts) -> list[Finding]:
 def keeping(facts: Facts) -> list[Finding]:
     """A list, dict or set of the program's that grows to the end."""
     rss = facts.gauges.get("rss")
-    kept = [c for c in facts.counted("kept-object") if c.late >= STILL and "|deque(" not in c.symbol]
+    kept = [c for c in facts.counted("kept-object") if c.late >= STILL and not c.bounded]
     if rss is None or not kept or not applies(facts):
         return []
     most = max(kept, key=lambda c: c.size)
     share = most.size / max(rss.largest, 1.0)
     if most.size < KEPT or share < KEPT_SHARE:
         return []
-    name, _, kind = most.symbol.partition("|")
+    name, kind = most.symbol, most.container
     made = finding(
         facts,
         "python-leak",
@@ -118,8 +118,8 @@ def healthy(facts: Facts) -> str:
 
 
 def last(name: str) -> str:
-    """`rows` of `join self.rows`."""
-    return name.rpartition(" ")[2].rpartition(".")[2]
+    """`rows` of `self.rows`."""
+    return name.rpartition(".")[2]
 
 
 def _lines(facts: Facts, callee: str = "") -> dict[Place, float]:

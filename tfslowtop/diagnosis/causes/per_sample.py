@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ..facts import Call, Count, Facts
 from ..finding import Finding
 from ..make import finding, ms, per_step
@@ -116,7 +114,7 @@ def _calls_per_item(facts: Facts) -> Finding | None:
         if _decides(pulls, place, place[1], call.calls) or _acts(facts, pulls, place, call, cut):
             continue
         many = call.calls >= ITEMS_PER_STEP * steps
-        ones = bool(traced and re.search(r" \(1,", traced.called_with)) and not facts.training
+        ones = traced is not None and 1 in traced.batch_sizes and not facts.training
         ones = ones and any(file == place[0] and first <= line <= place[1] for file, line in cut)
         # Or with one that the same line cuts out, in a loop that goes through a batch.
         parts = place in cut and not facts.training and facts.step is not None

@@ -198,6 +198,7 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
         calls=f.calls,
         different_values=blame.values,
         example=[blame.before, blame.after],
+        dtypes=[dtype for dtype in blame.dtypes if dtype],
         function_file=f.file,
         function_library=f.library,
         function_line=f.line,
@@ -206,8 +207,7 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
 
 def _made_at(facts: Facts, blame: Blamed) -> Count | None:
     """The line that makes the object anew, where that is known: it is the one to change."""
-    kind = blame.after.partition(" ")[0]
-    made = [c for c in facts.counted("optimizer", "model") if c.symbol == kind and c.file]
+    made = [c for c in facts.counted("optimizer", "model") if c.symbol == blame.after_class and c.file]
     return next((c for c in made if c.count >= 0.5 * blame.count), None)
 
 

@@ -9,12 +9,15 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..finding import Finding
 from ..place import Place, called, changing, indented, named, names
 
 #: A number and its dtype take less than this; a larger entry is no number that could be kept instead.
 _SCALAR = 16
+#: Dtypes that a number can be cast to without a change of what it means.
+_NUMBER = re.compile(r"(?:u?int|b?float|complex)\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,9 @@ def wrap_argument(wrap: str) -> Callable[[Place, Finding], Change | None]:
                 given |= dict(zip(own, call.args, strict=False))
             part = given.get(wanted)
             if part is not None:
-                dtype = re.search(r"\b(?:u?int|b?float|complex)\d+", str(f.evidence.get("example", "")))
-                new = wrap.format(place.source(part), dtype=dtype.group() if dtype else "float32")
+                dtypes: Any = f.evidence.get("dtypes", ())
+                numbers = (dtype for dtype in dtypes if _NUMBER.fullmatch(dtype))
+                new = wrap.format(place.source(part), dtype=next(numbers, "float32"))
                 return Change(place.text(place.stmt), place.text(place.stmt, (part, new)))
         return None
 

@@ -11,14 +11,13 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ...code.ownership import code_of
+from ...protocol.names import GAUGE_RUN_EAGERLY, STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION
 from ...steps.loops import CALL, Loop
 from ..base import Hook, find
 from ..context import Kit
 from ..patch import unseen
 
 _PACKAGE = "tensorflow.python.eager.polymorphic_function."
-#: The gauge that says that tf.config.run_functions_eagerly is on.
-EAGERLY = "functions run eagerly"
 
 #: Where the times of a function go, the id of its cache, and what takes it out again when it dies.
 _Known = tuple[Callable[[Iterable[int]], None], int, list["weakref.ref[Any]"]]
@@ -40,7 +39,7 @@ class FunctionHook(Hook):
         """A switch for debugging, which makes every tf.function a plain one."""
         module = sys.modules.get(_PACKAGE + "eager_function_run")
         if getattr(module, "RUN_FUNCTIONS_EAGERLY", False):
-            self.kit.gauge(EAGERLY, now, 1.0)
+            self.kit.gauge(GAUGE_RUN_EAGERLY, now, 1.0)
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         kit = self.kit
@@ -107,7 +106,7 @@ def function_stream(kit: Kit, name: str, code: CodeType | None, caller: FrameTyp
             caller is not None and kit.places.is_library(caller.f_code.co_filename)
         )
         known = not kit.full
-        loop = kit.stream("library-function" if inside else "function", name, file, line)
+        loop = kit.stream(STREAM_LIBRARY_FUNCTION if inside else STREAM_FUNCTION, name, file, line)
         if known:
             kit.by_code[key] = loop
             kit.keep(code)

@@ -13,6 +13,19 @@ from typing import Any
 
 from ...code.ownership import code_of, function_of
 from ...protocol.events import Reason
+from ...protocol.names import (
+    REASON_DTYPE,
+    REASON_FIRST,
+    REASON_NEW_CONTEXT,
+    REASON_NEW_INSTANCE,
+    REASON_OBJECT,
+    REASON_PYTHON_VALUE,
+    REASON_RECREATED,
+    REASON_SECOND,
+    REASON_SHAPE,
+    REASON_STRUCTURE,
+    TraceReason,
+)
 from ...safety.signal_handlers import let_through
 
 #: Cached traces that are compared, newest first: a function with more has long been explained.
@@ -40,7 +53,7 @@ class Explainer:
         if cached:
             return _nearest(function_type, cached[-_NEAREST_OF:], options.scope_type)
         if around:
-            itself = Reason("", "new-context", "", "calls itself while it is traced")
+            itself = Reason("", REASON_NEW_CONTEXT, "", "calls itself while it is traced")
             return tuple(_differences(around[-1], function_type)) or (itself,)
         return (self._first(options, function_type),)
 
@@ -56,26 +69,39 @@ class Explainer:
         """The first trace of this very function; perhaps not the first of its code."""
         code = code_of(options.python_function)
         if code is None:
-            return Reason("", "first-trace", "", "")
+            return Reason("", REASON_FIRST, "", "")
         if id(code) not in self._caches and len(self._caches) >= _REMEMBERED:
-            return Reason("", "first-trace", "", _arguments(function_type))
+            return _first_trace(function_type)
         _, caches = self._caches.setdefault(id(code), (code, set()))
         earlier = len(caches)
         if earlier < _REMEMBERED:
             caches.add(id(options.function_cache) if options.function_cache is not None else 0)
         if not earlier:
-            return Reason("", "first-trace", "", _arguments(function_type))
+            return _first_trace(function_type)
         owner = _owner(options.python_function)
         # Ids of dead caches are used again, so this counts the least that there were.
         count = f"number {earlier + 1} made from the same code"
         if owner:
-            return Reason("self", "new-instance", f"another {owner}", count)
-        return Reason("", "function-recreated", "an earlier function", count)
+            return Reason("self", REASON_NEW_INSTANCE, f"another {owner}", count)
+        return Reason("", REASON_RECREATED, "an earlier function", count)
 
 
-def _arguments(function_type: Any) -> str:
-    """What it was called with, the first time."""
-    return _cut(", ".join(f"{name}: {_kind(kind)}" for name, kind in dict(function_type.parameters).items()))
+def _first_trace(function_type: Any) -> Reason:
+    """Say what a function was called with the first time."""
+    parameters = dict(function_type.parameters)
+    called_with = _cut(", ".join(f"{name}: {_kind(kind)}" for name, kind in parameters.items()))
+    sizes = (_batch_size(_type(kind)) for kind in parameters.values())
+    return Reason(
+        "", REASON_FIRST, "", called_with, batch_sizes=tuple(size for size in sizes if size is not None)
+    )
+
+
+def _batch_size(kind: Any) -> int | None:
+    """Read the first dimension of a tensor's type; None for what has none, or an unknown one."""
+    shape = getattr(kind, "shape", None)
+    rank = getattr(shape, "rank", None)
+    size = shape[0] if rank else None  # type: ignore[index]
+    return size if type(size) is int else None
 
 
 def _owner(function: Any) -> str:
@@ -105,19 +131,19 @@ def _nearest(wanted: Any, cached: list[Any], scope: Any) -> tuple[Reason, ...]:
     if contexts:
         # The same arguments are there already: what differs is around the call.
         if all(getattr(context, "scope_type", scope) != scope for context in contexts):
-            return (Reason("", "second-trace", "creates variables", "uses them"),)
-        return (Reason("", "new-context", "", "another graph, device or strategy around the call"),)
-    return tuple(best or (Reason("", "new-context", "", ""),))
+            return (Reason("", REASON_SECOND, "creates variables", "uses them"),)
+        return (Reason("", REASON_NEW_CONTEXT, "", "another graph, device or strategy around the call"),)
+    return tuple(best or (Reason("", REASON_NEW_CONTEXT, "", ""),))
 
 
 def _differences(before: Any, after: Any) -> Iterator[Reason]:
     old, new = dict(before.parameters), dict(after.parameters)
     for name in [*old, *(n for n in new if n not in old)]:
         if name not in new or name not in old:
-            yield Reason(
-                name, "retrace-structure", _kind(old[name]) if name in old else "not given",
-                _kind(new[name]) if name in new else "not given",
-            )  # fmt: skip
+            before_given, after_given = (
+                _kind(some[name]) if name in some else "not given" for some in (old, new)
+            )
+            yield Reason(name, REASON_STRUCTURE, before_given, after_given)
         else:
             yield from _compare(name, _type(old[name]), _type(new[name]))
     captured_before, captured_after = dict(before.captures), dict(after.captures)
@@ -140,14 +166,14 @@ def _compare(name: str, a: Any, b: Any) -> Iterator[Reason]:
     kinds = type(a).__name__, type(b).__name__
     if "Literal" in kinds:
         # Also a Python value where a tensor was, or the other way round.
-        yield Reason(name, "retrace-python-value", describe(a), describe(b))
+        yield _difference(name, REASON_PYTHON_VALUE, a, b)
     elif kinds[0] != kinds[1]:
-        yield Reason(name, "retrace-structure", describe(a), describe(b))
+        yield _difference(name, REASON_STRUCTURE, a, b)
     elif kinds[0] == "Weakref":
-        yield Reason(name, "retrace-object", describe(a), describe(b))
+        yield _difference(name, REASON_OBJECT, a, b)
     elif (parts := _parts(a)) is not None and (others := _parts(b)) is not None:
         if list(parts) != list(others):
-            yield Reason(name, "retrace-structure", _outline(a, parts), _outline(b, others))
+            yield Reason(name, REASON_STRUCTURE, _outline(a, parts), _outline(b, others))
         else:
             for key, part in parts.items():
                 yield from _compare(f"{name}{key}", part, others[key])
@@ -157,18 +183,44 @@ def _compare(name: str, a: Any, b: Any) -> Iterator[Reason]:
         yield from _compare_specs(name, a, b)
 
 
+def _difference(name: str, cause: TraceReason, before: Any, after: Any) -> Reason:
+    return Reason(
+        name,
+        cause,
+        describe(before),
+        describe(after),
+        before_class=_class_name(before),
+        after_class=_class_name(after),
+        before_dtype=_dtype_name(before),
+        after_dtype=_dtype_name(after),
+    )
+
+
+def _class_name(kind: Any) -> str:
+    """Name the class of a Python value or object; empty for anything else, and for what is gone."""
+    held = kind.value if type(kind).__name__ == "Literal" else None
+    if type(kind).__name__ == "Weakref":
+        held = kind._ref()
+    return "" if held is None else type(held).__name__
+
+
+def _dtype_name(kind: Any) -> str:
+    dtype = getattr(kind, "dtype", None)
+    return "" if dtype is None else str(getattr(dtype, "name", dtype))
+
+
 def _compare_specs(name: str, a: Any, b: Any) -> Iterator[Reason]:
     found = False
     if getattr(a, "dtype", None) != getattr(b, "dtype", None):
         found = True
-        yield Reason(name, "retrace-dtype", describe(a), describe(b))
+        yield _difference(name, REASON_DTYPE, a, b)
     shapes = getattr(a, "shape", None), getattr(b, "shape", None)
     if str(shapes[0]) != str(shapes[1]):
         found = True
-        yield Reason(name, "retrace-shape", describe(a), describe(b))
+        yield _difference(name, REASON_SHAPE, a, b)
     if not found and not _fits(a, b):
-        cause = "retrace-object" if hasattr(a, "alias_id") else "retrace-structure"
-        yield Reason(name, cause, describe(a), describe(b))
+        cause = REASON_OBJECT if hasattr(a, "alias_id") else REASON_STRUCTURE
+        yield _difference(name, cause, a, b)
 
 
 def _fits(a: Any, b: Any) -> bool:
@@ -224,7 +276,7 @@ def describe(kind: Any) -> str:
     dtype, shape = getattr(kind, "dtype", None), getattr(kind, "shape", None)
     if dtype is not None and shape is not None:
         word = "" if name == "TensorSpec" else f"{name.removesuffix('Spec').removesuffix('Tensor').lower()} "
-        return _cut(f"{word}{getattr(dtype, 'name', dtype)} {shape}")
+        return _cut(f"{word}{_dtype_name(kind)} {shape}")
     return _cut(str(kind))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...code.ownership import code_of, version_of
 from ...protocol.events import Note, Reason, Trace
+from ...protocol.names import TALLY_TRACE_OPS
 from ...steps.loops import CALL
 from ..context import Kit
 from ..patch import dress, unseen
@@ -112,7 +113,9 @@ class TraceHook:
                 if concrete is not None and wall >= _LONG and not nested:
                     seen = unrolled(concrete.graph, kit.places)
                     if seen is not None:
-                        kit.tallies.put("trace-ops", name, seen.file, seen.line, seen.times, wall, seen.ops)
+                        kit.tallies.put(
+                            TALLY_TRACE_OPS, name, seen.file, seen.line, seen.times, wall, seen.ops
+                        )
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
             if concrete is not None and self._shapes is not None:
                 self._shapes.watch(concrete, name, jit)

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ...protocol.names import TALLY_XLA_SHAPE
 from ...safety.weak_table import WeakTable
 from ..context import Kit
 from ..patch import dress, unseen
@@ -67,7 +68,7 @@ class Shapes:
                 raise
             seen.add(key)
             try:
-                kit.tallies.add("xla-shape", getframe().f_back, clock() - start, symbol=name)
+                kit.tallies.add(TALLY_XLA_SHAPE, getframe().f_back, clock() - start, symbol=name)
             except Exception as error:
                 kit.oops(error)
             return result

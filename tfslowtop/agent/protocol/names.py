@@ -1,0 +1,213 @@
+"""The names that travel inside events: kinds of streams, gauges, what tallies count, why a trace happened.
+
+Every layer compares with these constants, so a misspelt name is an error for mypy. They are plain strings at
+run time: they travel as they are, cost nothing in the watched process, and old recordings still match.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NewType
+
+StreamKind = NewType("StreamKind", str)
+GaugeName = NewType("GaugeName", str)
+TallyKind = NewType("TallyKind", str)
+TraceReason = NewType("TraceReason", str)
+PhaseName = NewType("PhaseName", str)
+
+# What a stream is.
+
+STREAM_KERNEL: Final = StreamKind("kernel")
+"""A scenario's iterations."""
+STREAM_STEP: Final = StreamKind("step")
+"""The stream that is the step is announced again under this kind."""
+STREAM_LOOP: Final = StreamKind("loop")
+"""A loop of the user's code that makes hooked calls."""
+STREAM_MARKED: Final = StreamKind("own")
+"""Iterations that the program marks itself with `tfslowtop.step()`."""
+STREAM_NAMED: Final = StreamKind("call")
+"""Calls of the user's function that `--step` names."""
+STREAM_FIT: Final = StreamKind("fit")
+"""The batches of Keras' fit; STREAM_FIT_CALL is the calls of fit."""
+STREAM_FIT_CALL: Final = StreamKind("fit-call")
+STREAM_EVALUATE: Final = StreamKind("evaluate")
+STREAM_PREDICT: Final = StreamKind("predict")
+STREAM_TRAIN_ON_BATCH: Final = StreamKind("train-on-batch")
+STREAM_TEST_ON_BATCH: Final = StreamKind("test-on-batch")
+STREAM_PREDICT_ON_BATCH: Final = StreamKind("predict-on-batch")
+STREAM_MODEL_CALL: Final = StreamKind("model-call")
+STREAM_FUNCTION: Final = StreamKind("function")
+"""Calls of a tf.function; STREAM_LIBRARY_FUNCTION is a library's function that a library calls."""
+STREAM_LIBRARY_FUNCTION: Final = StreamKind("library-function")
+STREAM_SESSION_RUN: Final = StreamKind("session-run")
+STREAM_GRADIENT: Final = StreamKind("gradient")
+STREAM_APPLY: Final = StreamKind("apply")
+"""An optimizer applies gradients."""
+STREAM_DATA_WAIT: Final = StreamKind("data-wait")
+STREAM_PYTHON_OP: Final = StreamKind("python-op")
+"""Python that TensorFlow calls back: the user's or a library's, in the step or in an input pipeline."""
+STREAM_LIBRARY_PYTHON_OP: Final = StreamKind("library-python-op")
+STREAM_DATA_PYTHON_OP: Final = StreamKind("data-python-op")
+STREAM_DATA_LIBRARY_PYTHON_OP: Final = StreamKind("data-library-python-op")
+STREAM_GC: Final = StreamKind("gc")
+"""Pauses of Python's garbage collector."""
+STREAM_OTHERS: Final = StreamKind("other")
+"""All streams that have no figures of their own, counted as one."""
+
+# Gauges that the target reads.
+
+GAUGE_CPU_SECONDS: Final = GaugeName("cpu seconds")
+GAUGE_GC_SECONDS: Final = GaugeName("gc pause seconds")
+GAUGE_GC_COLLECTIONS: Final = GaugeName("gc collections")
+GAUGE_EAGER_OPS: Final = GaugeName("eager ops per second")
+GAUGE_RUN_EAGERLY: Final = GaugeName("functions run eagerly")
+"""1 once the program has called tf.config.run_functions_eagerly(True)."""
+GAUGE_OPEN_SESSIONS: Final = GaugeName("open sessions")
+GAUGE_GRAPH_OPS: Final = GaugeName("graph ops")
+GAUGE_TENSORS_KEPT: Final = GaugeName("tensors kept")
+"""Tensors that the program's containers have gained; summed up in the watcher."""
+
+# Gauges that the sensors read from outside; `sensors.gauges` says what each means and in which unit.
+
+GAUGE_STATE: Final = GaugeName("state")
+GAUGE_RSS: Final = GaugeName("rss")
+GAUGE_USS: Final = GaugeName("uss")
+GAUGE_SWAP: Final = GaugeName("swap")
+GAUGE_CPU: Final = GaugeName("cpu")
+GAUGE_CPU_WAIT: Final = GaugeName("cpu.wait")
+GAUGE_CPUS_ALLOWED: Final = GaugeName("cpu.allowed")
+GAUGE_THREADS: Final = GaugeName("threads")
+GAUGE_VOLUNTARY_SWITCHES: Final = GaugeName("switches.voluntary")
+GAUGE_INVOLUNTARY_SWITCHES: Final = GaugeName("switches.involuntary")
+GAUGE_MINOR_FAULTS: Final = GaugeName("faults.minor")
+GAUGE_MAJOR_FAULTS: Final = GaugeName("faults.major")
+GAUGE_DISK_READ: Final = GaugeName("disk.read")
+GAUGE_CHILDREN: Final = GaugeName("children")
+GAUGE_CHILDREN_RSS: Final = GaugeName("children.rss")
+GAUGE_CHILDREN_CPU: Final = GaugeName("children.cpu")
+GAUGE_MACHINE_CPUS: Final = GaugeName("machine.cpus")
+GAUGE_MACHINE_CPU: Final = GaugeName("machine.cpu")
+GAUGE_MACHINE_OTHERS: Final = GaugeName("machine.others")
+GAUGE_MACHINE_STEAL: Final = GaugeName("machine.steal")
+GAUGE_MACHINE_LOAD: Final = GaugeName("machine.load")
+GAUGE_MACHINE_MEMORY: Final = GaugeName("machine.memory")
+GAUGE_MACHINE_SWAP: Final = GaugeName("machine.swap")
+GAUGE_PRESSURE_CPU: Final = GaugeName("pressure.cpu")
+GAUGE_PRESSURE_MEMORY: Final = GaugeName("pressure.memory")
+GAUGE_PRESSURE_IO: Final = GaugeName("pressure.io")
+GAUGE_CGROUP_QUOTA: Final = GaugeName("cgroup.cpu.quota")
+GAUGE_CGROUP_THROTTLED: Final = GaugeName("cgroup.cpu.throttled")
+GAUGE_CGROUP_WAITED: Final = GaugeName("cgroup.cpu.waited")
+GAUGE_CGROUP_MEMORY: Final = GaugeName("cgroup.memory")
+GAUGE_CGROUP_WORKING_MEMORY: Final = GaugeName("cgroup.memory.working")
+GAUGE_CGROUP_MEMORY_LIMIT: Final = GaugeName("cgroup.memory.limit")
+GAUGE_CGROUP_LIMIT_HITS: Final = GaugeName("cgroup.memory.hits")
+GAUGE_CGROUP_REFAULTS: Final = GaugeName("cgroup.memory.refaults")
+GAUGE_SENSOR_HOST: Final = GaugeName("sensor.host")
+GAUGE_SENSOR_GPU: Final = GaugeName("sensor.gpu")
+
+#: How the names of gauges about one GPU begin: as the driver sees it, and as TensorFlow's allocator sees it.
+GPU_PREFIX: Final = "gpu."
+TF_GPU_PREFIX: Final = "tf.gpu."
+
+
+def gpu_gauge(label: str, quantity: str) -> GaugeName:
+    """Name a gauge that the driver reads for a device: `gpu.0.memory`, `gpu.0:1.memory` for a MIG slice."""
+    return GaugeName(f"{GPU_PREFIX}{label}.{quantity}")
+
+
+def tf_gpu_gauge(number: int, quantity: str) -> GaugeName:
+    """Name a gauge of TensorFlow's own allocator for a device: `tf.gpu.0.memory`."""
+    return GaugeName(f"{TF_GPU_PREFIX}{number}.{quantity}")
+
+
+# What a tally counts.
+
+TALLY_WHERE: Final = TallyKind("where")
+"""Time in which the main thread was seen at a line."""
+TALLY_WHERE_CALLED_BACK: Final = TallyKind("where-called-back")
+"""Time in which another thread was seen in a Python function that TensorFlow had called back."""
+TALLY_EAGER_OP: Final = TallyKind("eager-op-sample")
+TALLY_EAGER_OP_LOOP: Final = TallyKind("eager-op-turn")
+"""Sampled eager ops, by the line of each loop around them."""
+TALLY_HOST_SYNC: Final = TallyKind("host-sync")
+TALLY_HOST_COPY: Final = TallyKind("host-copy")
+TALLY_GRAPH_OP: Final = TallyKind("graph-op")
+TALLY_GC_PAUSE: Final = TallyKind("gc-pause")
+TALLY_CALLBACK: Final = TallyKind("callback")
+TALLY_ONE_ITEM: Final = TallyKind("one-item")
+"""A model was called with an array of one item that does not depend on an earlier result."""
+TALLY_ONE_ROW: Final = TallyKind("one-row")
+"""A model was called with the row that follows the one of the call before."""
+TALLY_SESSION: Final = TallyKind("session")
+TALLY_SUMMARIES: Final = TallyKind("summaries")
+TALLY_RUN_TRACE: Final = TallyKind("run-trace")
+"""What a traced Session.run spent its time on; the symbol is one of the RUN_… constants."""
+TALLY_TRACE_OPS: Final = TallyKind("trace-ops")
+TALLY_XLA_SHAPE: Final = TallyKind("xla-shape")
+TALLY_KEPT_TENSOR: Final = TallyKind("kept-tensor")
+TALLY_KEPT_OBJECT: Final = TallyKind("kept-object")
+TALLY_GROWN_ARRAY: Final = TallyKind("grown-array")
+TALLY_FUNCTION: Final = TallyKind("function")
+TALLY_VARIABLE: Final = TallyKind("variable")
+TALLY_DATASET: Final = TallyKind("dataset")
+TALLY_ITERATOR: Final = TallyKind("iterator")
+TALLY_SAVER: Final = TallyKind("saver")
+TALLY_OPTIMIZER: Final = TallyKind("optimizer")
+TALLY_CHECKPOINT: Final = TallyKind("checkpoint")
+TALLY_MODEL: Final = TallyKind("model")
+TALLY_COMPILE: Final = TallyKind("compile")
+TALLY_LOAD: Final = TallyKind("load")
+TALLY_SAVE: Final = TallyKind("save")
+TALLY_MAP_FN: Final = TallyKind("map-fn")
+TALLY_SEEDED_DRAW: Final = TallyKind("seeded-draw")
+TALLY_FLUSH: Final = TallyKind("flush")
+
+RUN_SUMMARIES: Final = "summaries"
+RUN_OTHER_OPS: Final = "others"
+RUN_FEEDING: Final = "feeding"
+RUN_PLAIN: Final = "without"
+"""The run had neither summaries nor large feeds."""
+FEED_DICT: Final = "feed_dict"
+"""The symbol of a TALLY_HOST_COPY that a Session was fed."""
+
+# Whose code runs at a line, where that is no package: the `package` of a TALLY_WHERE.
+
+PACKAGE_USER: Final = "user"
+"""The user's own Python, or C that it calls directly."""
+PACKAGE_TRACING: Final = "tracing"
+"""A tf.function is being traced."""
+PACKAGE_UNKNOWN: Final = "python"
+PACKAGE_NUMPY: Final = "numpy"
+
+# What a line does through C that no frame shows: the symbol of a TALLY_WHERE.
+
+CALLEE_WRITE: Final = "write"
+CALLEE_JOIN: Final = "join"
+"""It copies an array into a longer one of the same name."""
+MODULE_FILE: Final = "file"
+"""The module of CALLEE_WRITE."""
+
+# Why a tf.function was traced. The first ones are causes of findings; nobody is to blame for the others.
+
+REASON_PYTHON_VALUE: Final = TraceReason("retrace-python-value")
+REASON_SHAPE: Final = TraceReason("retrace-shape")
+REASON_DTYPE: Final = TraceReason("retrace-dtype")
+REASON_STRUCTURE: Final = TraceReason("retrace-structure")
+REASON_OBJECT: Final = TraceReason("retrace-object")
+REASON_RECREATED: Final = TraceReason("function-recreated")
+REASON_FIRST: Final = TraceReason("first-trace")
+REASON_SECOND: Final = TraceReason("second-trace")
+"""The trace after the one in which variables were created."""
+REASON_NEW_CONTEXT: Final = TraceReason("new-context")
+"""Another graph, device or strategy around the call."""
+REASON_NEW_INSTANCE: Final = TraceReason("new-instance")
+"""The first trace of a method of another instance."""
+
+# What the target is doing.
+
+PHASE_STARTING: Final = PhaseName("starting")
+PHASE_IMPORTING: Final = PhaseName("importing")
+PHASE_SETUP: Final = PhaseName("setup")
+PHASE_WARM_UP: Final = PhaseName("warm-up")
+PHASE_RUNNING: Final = PhaseName("running")
+PHASE_DONE: Final = PhaseName("done")
