@@ -75,7 +75,7 @@ def work():
     graphs[Function()] = None
 """,
     "frames that end": """
-from tfslowtop.agent.steps.loops import CALL
+from tfslowtop.agent.steps.streams import CALL
 def hooked():
     turn = kit.tracker.enter(sys._getframe(), time.perf_counter_ns())
     if turn is not None:
@@ -88,7 +88,7 @@ def work():
                     hooked()
 """,
     "hooked calls": """
-from tfslowtop.agent.steps.loops import CALL
+from tfslowtop.agent.steps.streams import CALL
 wrapped = kit.timed(lambda frame, args: kit.site("function", "f", frame), CALL)(lambda *args: None)
 noted = kit.noted("model", lambda frame, args, wall: kit.tallies.add("model", frame))(lambda *args: None)
 def work():

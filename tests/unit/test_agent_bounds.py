@@ -17,7 +17,7 @@ from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.protocol.events import SAMPLE, Gauge, Note, Output, Samples, Stream
 from tfslowtop.agent.sender import _PENDING, Agent
 from tfslowtop.agent.steps import tracker as track
-from tfslowtop.agent.steps.loops import CALL
+from tfslowtop.agent.steps.streams import CALL
 
 
 class Watcher(MemoryChannel):

@@ -18,7 +18,7 @@ from tfslowtop.agent.code.ownership import Places
 from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.protocol.events import ChooseStep, Step
 from tfslowtop.agent.steps.control_flow import analyse
-from tfslowtop.agent.steps.loops import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE, Loop
+from tfslowtop.agent.steps.streams import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE, Loop
 from tfslowtop.agent.steps.tracker import LOOK, Tracker
 
 LOOPS = sorted(paths.LOOPS.glob("*.py"))

@@ -9,7 +9,7 @@ from tfslowtop.agent.hooks.context import Kit
 from tfslowtop.agent.hooks.tracing_state import Tracing
 from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.sender import Agent
-from tfslowtop.agent.steps.loops import COMMIT, GRADIENT
+from tfslowtop.agent.steps.streams import COMMIT, GRADIENT
 
 
 def in_threads(number: int, work: Callable[[], object]) -> None:

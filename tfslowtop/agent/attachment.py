@@ -43,8 +43,8 @@ from .protocol.names import GAUGE_CPU_SECONDS, PHASE_IMPORTING, PHASE_RUNNING, S
 from .safety.interrupt import Interrupt
 from .sender import Agent
 from .steps.choice import ENOUGH, Choice, choose, matches, trains
-from .steps.loops import Loop
 from .steps.marker import Marker
+from .steps.streams import Loop
 
 HOOKS: tuple[type[Hook], ...] = (
     FunctionHook,

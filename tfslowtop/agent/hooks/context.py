@@ -15,7 +15,7 @@ from ..protocol.names import GaugeName, StreamKind, TallyKind
 from ..safety.signal_handlers import let_through
 from ..safety.weak_table import WeakTable
 from ..sender import Agent
-from ..steps.loops import DATA, UPDATE, Loop, Turn
+from ..steps.streams import DATA, UPDATE, Loop, Turn
 from ..steps.tracker import Tracker
 from ..tallies import Tallies
 from .patch import Wrap, unseen

@@ -16,7 +16,7 @@ from typing import Any
 from ..protocol.names import STREAM_DATA_WAIT, STREAM_FIT
 from ..safety.signal_handlers import let_through
 from ..safety.weak_table import WeakTable
-from ..steps.loops import DATA, Loop
+from ..steps.streams import DATA, Loop
 from .base import Hook, find
 from .context import Kit
 from .patch import unseen

@@ -16,7 +16,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from ..protocol.names import GAUGE_EAGER_OPS, TALLY_EAGER_OP, TALLY_EAGER_OP_LOOP
-from ..steps.loops import OP, Turn
+from ..steps.streams import OP, Turn
 from ..steps.tracker import loops_in
 from .base import Hook
 from .context import Kit

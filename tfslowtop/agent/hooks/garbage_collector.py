@@ -21,7 +21,7 @@ from typing import Any
 
 from ..protocol.names import GAUGE_GC_COLLECTIONS, GAUGE_GC_SECONDS, STREAM_GC, TALLY_GC_PAUSE
 from ..safety.interrupt import Interrupt
-from ..steps.loops import Loop
+from ..steps.streams import Loop
 from .base import Hook
 from .context import Kit
 

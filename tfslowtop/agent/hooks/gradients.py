@@ -9,7 +9,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from ..protocol.names import STREAM_APPLY, STREAM_GRADIENT
-from ..steps.loops import ASSIGN, COMMIT, GRADIENT, TAPE, Loop
+from ..steps.streams import ASSIGN, COMMIT, GRADIENT, TAPE, Loop
 from .base import Hook, find
 from .patch import unseen
 from .tracing_state import eager

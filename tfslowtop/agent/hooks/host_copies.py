@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ..protocol.names import TALLY_HOST_COPY, TALLY_HOST_SYNC, TallyKind
-from ..steps.loops import HOST
+from ..steps.streams import HOST
 from ..steps.tracker import LOOK
 from .base import Hook, find
 from .context import Kit

@@ -26,7 +26,7 @@ from ..protocol.names import (
     TALLY_ONE_ROW,
     StreamKind,
 )
-from ..steps.loops import CALL, KERAS, TRAINS, Loop, Turn
+from ..steps.streams import CALL, KERAS, TRAINS, Loop, Turn
 from ..steps.tracker import Visit
 from .base import Hook, find
 from .context import Kit

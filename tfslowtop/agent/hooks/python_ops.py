@@ -15,7 +15,7 @@ from ..protocol.names import (
     STREAM_LIBRARY_PYTHON_OP,
     STREAM_PYTHON_OP,
 )
-from ..steps.loops import CALL, Loop
+from ..steps.streams import CALL, Loop
 from .base import Hook, find
 from .context import Kit
 from .patch import unseen

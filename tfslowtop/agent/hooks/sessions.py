@@ -15,7 +15,7 @@ from ..protocol.names import (
     TALLY_SUMMARIES,
 )
 from ..safety.weak_table import WeakTable
-from ..steps.loops import RUN, TRAINS, Loop
+from ..steps.streams import RUN, TRAINS, Loop
 from .base import Hook, find
 from .context import Kit
 from .patch import unseen

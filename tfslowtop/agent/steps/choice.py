@@ -27,7 +27,7 @@ from ..protocol.names import (
     STREAM_SESSION_RUN,
     STREAM_TRAIN_ON_BATCH,
 )
-from .loops import ASSIGN, CALL, COMMIT, GRADIENT, HOST, KERAS, OP, RUN, TAPE, TRAINS, UPDATE, Loop
+from .streams import ASSIGN, CALL, COMMIT, GRADIENT, HOST, KERAS, OP, RUN, TAPE, TRAINS, UPDATE, Loop
 
 _WORK = UPDATE | CALL | RUN | KERAS | HOST | OP
 

@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 
 from ..protocol.names import STREAM_LOOP, StreamKind
 from .control_flow import Flow, Ring, analyse
-from .loops import Loop, Turn
+from .streams import Loop, Turn
 
 GENERATOR = 0x20 | 0x80 | 0x200
 _OPTIMIZED = 0x1

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..hooks.context import Kit
 from ..protocol.names import STREAM_MARKED
-from .loops import Loop
+from .streams import Loop
 
 
 class Marker:

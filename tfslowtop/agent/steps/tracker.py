@@ -28,7 +28,7 @@ from ..code.ownership import Places
 from ..protocol.names import STREAM_NAMED, StreamKind
 from ..safety.frames import uncollected
 from .code_loops import GENERATOR, Code, Move
-from .loops import IDLE, Loop, Turn
+from .streams import IDLE, Loop, Turn
 
 #: Code objects that are followed. A program that makes more (exec in a loop) has shown its loops by then.
 _MANY = 20_000

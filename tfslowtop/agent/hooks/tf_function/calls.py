@@ -12,7 +12,7 @@ from typing import Any
 
 from ...code.ownership import code_of
 from ...protocol.names import GAUGE_RUN_EAGERLY, STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION
-from ...steps.loops import CALL, Loop
+from ...steps.streams import CALL, Loop
 from ..base import Hook, find
 from ..context import Kit
 from ..patch import unseen

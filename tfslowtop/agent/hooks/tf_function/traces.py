@@ -12,7 +12,7 @@ from typing import Any
 from ...code.ownership import code_of, version_of
 from ...protocol.events import Note, Reason, Trace
 from ...protocol.names import TALLY_TRACE_OPS
-from ...steps.loops import CALL
+from ...steps.streams import CALL
 from ..context import Kit
 from ..patch import dress, unseen
 from ..tracing_state import Tracing
