@@ -95,8 +95,8 @@ class Agent:
 
     def end(self) -> None:
         self.attachment.remove()
-        if self.attachment.kit.errors:
-            print(f"  the agent had {self.attachment.kit.errors} errors", file=sys.stderr)
+        if self.attachment.context.errors:
+            print(f"  the agent had {self.attachment.context.errors} errors", file=sys.stderr)
 
 
 def alternate(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tfslowtop.agent.code import containers as names
-from tfslowtop.agent.code.ownership import Places
+from tfslowtop.agent.code.ownership import Ownership
 from tfslowtop.agent.safety.interrupt import Interrupt
 from tfslowtop.agent.steps.tracker import Tracker
 
@@ -174,7 +174,7 @@ def test_what_a_signal_raises_meanwhile_is_the_programs():
 
 def test_what_goes_wrong_in_a_look_is_ours():
     wrong: list[BaseException] = []
-    tracker = Tracker(Places("/elsewhere/train.py"), wrong.append)
+    tracker = Tracker(Ownership("/elsewhere/train.py"), wrong.append)
     tracker.errand = lambda frame: names.weigh((1, 2), depth="deep")
     with pytest.raises(TypeError):  # this test is no library: as if the program's own
         tracker.run_errand(None)

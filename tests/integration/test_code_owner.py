@@ -9,7 +9,7 @@ import pytest
 from launching import watched
 
 from tfslowtop.agent.attachment import Attachment
-from tfslowtop.agent.code.ownership import Places
+from tfslowtop.agent.code.ownership import Ownership
 from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.protocol.events import Stream, Tally
 from tfslowtop.agent.tallies import Tallies
@@ -30,16 +30,16 @@ def main():
 
 
 def test_an_installed_package_that_is_the_program_is_the_users_own():
-    places = Places(f"{PACKAGES}/shop/train.py")
-    assert not places.is_library(f"{PACKAGES}/shop/data/read.py")
-    assert places.is_library(f"{PACKAGES}/shopping/cart.py")
-    assert places.is_library(f"{PACKAGES}/keras/a.py")
-    single = Places(f"{PACKAGES}/train.py")
+    ownership = Ownership(f"{PACKAGES}/shop/train.py")
+    assert not ownership.is_library(f"{PACKAGES}/shop/data/read.py")
+    assert ownership.is_library(f"{PACKAGES}/shopping/cart.py")
+    assert ownership.is_library(f"{PACKAGES}/keras/a.py")
+    single = Ownership(f"{PACKAGES}/train.py")
     assert not single.is_library(f"{PACKAGES}/train.py") and single.is_library(f"{PACKAGES}/other.py")
 
 
 def test_tallies_say_whose_line_it_is():
-    tallies = Tallies(Places(f"{PACKAGES}/shop/train.py"))
+    tallies = Tallies(Ownership(f"{PACKAGES}/shop/train.py"))
     for file in ("/home/me/a.py", f"{PACKAGES}/shop/read.py", f"{PACKAGES}/keras/a.py", ""):
         tallies.put("save", "", file, 1, 1)
     assert [t.library for t in tallies.changed(0)] == [False, False, True, False]
@@ -48,9 +48,9 @@ def test_tallies_say_whose_line_it_is():
 def test_streams_say_whose_line_it_is_also_when_they_become_the_step():
     channel = MemoryChannel()
     attachment = Attachment(channel, step="f", script=f"{PACKAGES}/shop/train.py")
-    kit = attachment.kit
-    step = kit.stream("function", "f", f"{PACKAGES}/keras/a.py", 1)
-    kit.stream("function", "g", f"{PACKAGES}/shop/a.py", 1)
+    context = attachment.context
+    step = context.stream("function", "f", f"{PACKAGES}/keras/a.py", 1)
+    context.stream("function", "g", f"{PACKAGES}/shop/a.py", 1)
     step.buffer.put((1, 1, 0))
     attachment._choose(0)
     attachment.agent.flush()

@@ -14,9 +14,9 @@ import gc, threading, time
 from tfslowtop.agent.sender import Agent
 from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.hooks.sampler import WhereHook
-from tfslowtop.agent.hooks.context import Kit
+from tfslowtop.agent.hooks.context import HookContext
 
-hook = WhereHook(Kit(Agent(MemoryChannel()), "x.py"))
+hook = WhereHook(HookContext(Agent(MemoryChannel()), "x.py"))
 looker, done = 0, False
 
 def pause(phase, info):
@@ -49,7 +49,7 @@ time.sleep(4)
 done = True
 for thread in threads:
     thread.join()
-print("seen" if hook.kit.tallies.changed(0) else "nothing", gc.isenabled())
+print("seen" if hook.context.tallies.changed(0) else "nothing", gc.isenabled())
 """
 
 

@@ -209,7 +209,7 @@ marked = state()[3]["tanh"] is not before[3]["tanh"]
 attachment.remove()
 after = state()
 print(json.dumps({"put in": before[0] != during[0] and marked, "taken out": before == after,
-                  "errors": attachment.kit.errors, "trace": sys._getframe().f_trace is None}))
+                  "errors": attachment.context.errors, "trace": sys._getframe().f_trace is None}))
 for i in range(5): f(tf.ones([2]))
 """
 
@@ -244,7 +244,7 @@ if sys.argv[-1] == "watched":
     from tfslowtop.agent.protocol.events import Tally
     attachment.remove()
     traces = [e for e in channel.events if isinstance(e, Tally) and e.what == "run-trace"]
-    print({e.symbol: e.count for e in traces}, all(e.wall > 0 for e in traces), attachment.kit.errors)
+    print({e.symbol: e.count for e in traces}, all(e.wall > 0 for e in traces), attachment.context.errors)
 """
 
 

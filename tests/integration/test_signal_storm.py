@@ -15,12 +15,12 @@ import os, signal, sys, time
 sys.path.insert(0, {root!r})
 from tfslowtop.agent.sender import Agent
 from tfslowtop.agent.protocol.channel import MemoryChannel
-from tfslowtop.agent.hooks.context import Kit
+from tfslowtop.agent.hooks.context import HookContext
 
 class Alarm(Exception):
     pass
 
-kit = Kit(Agent(MemoryChannel()), "x.py")
+context = HookContext(Agent(MemoryChannel()), "x.py")
 {place}
 
 raised = caught = 0
@@ -52,14 +52,14 @@ while time.monotonic() < end and raised == caught:
     except Alarm:
         caught += 1
 signal.setitimer(signal.ITIMER_REAL, 0)
-print("enough" if raised > 50 else raised, "lost", raised - caught, "errors", kit.errors)
+print("enough" if raised > 50 else raised, "lost", raised - caught, "errors", context.errors)
 """
 
 PLACES = {
     "collector": """
 import gc
 from tfslowtop.agent.hooks.garbage_collector import CollectorHook
-hook = CollectorHook(kit)
+hook = CollectorHook(context)
 heap = [[] for _ in range(20_000)]
 def work():
     gc.collect()
@@ -67,7 +67,7 @@ def work():
 """,
     "weak references": """
 from tfslowtop.agent.hooks.tf_function.calls import FunctionHook
-hook, graphs = FunctionHook(kit), kit.graphs
+hook, graphs = FunctionHook(context), context.graphs
 class Function:
     _python_function = staticmethod(lambda: None)
 def work():
@@ -77,9 +77,9 @@ def work():
     "frames that end": """
 from tfslowtop.agent.steps.streams import CALL
 def hooked():
-    turn = kit.tracker.enter(sys._getframe(), time.perf_counter_ns())
-    if turn is not None:
-        turn.bits |= CALL
+    iteration = context.tracker.enter(sys._getframe(), time.perf_counter_ns())
+    if iteration is not None:
+        iteration.bits |= CALL
 def work():
     for a in range(1):
         for b in range(1):
@@ -89,18 +89,19 @@ def work():
 """,
     "hooked calls": """
 from tfslowtop.agent.steps.streams import CALL
-wrapped = kit.timed(lambda frame, args: kit.site("function", "f", frame), CALL)(lambda *args: None)
-noted = kit.noted("model", lambda frame, args, wall: kit.tallies.add("model", frame))(lambda *args: None)
+wrapped = context.timed(lambda frame, args: context.site("function", "f", frame), CALL)(lambda *args: None)
+tell = lambda frame, args, wall: context.tallies.add("model", frame)
+noted = context.noted("model", tell)(lambda *args: None)
 def work():
     wrapped()
     noted()
 """,
     "profile": """
-from tfslowtop.agent.hooks.profile_burst import Close
+from tfslowtop.agent.hooks.profile_burst import ProfileBurst
 def inner():
     pass
 def work():
-    close = Close(kit.tracker)
+    close = ProfileBurst(context.tracker)
     close._from = 0
     close.begin()
     for _ in range(20):
@@ -119,8 +120,8 @@ class Owner:
     def forked(self):
         os._exit(0)
 owner = Owner()
-forks.around_forks(kit.agent, owner.forked)
-kit.agent.start()
+forks.around_forks(context.agent, owner.forked)
+context.agent.start()
 def work():
     os.waitpid(os.fork(), 0)
 """,
@@ -134,7 +135,7 @@ def after():
     try:
         [None for _ in range(20)]
     except Exception as error:
-        kit.oops(error)
+        context.report_error(error)
 def work():
     module = types.ModuleType("m")
     _Loader(Inner(), {"m": (after, after)}).exec_module(module)

@@ -16,7 +16,7 @@ from tfslowtop.agent.boot.import_watch import Watch
 from tfslowtop.agent.protocol.channel import MemoryChannel, SocketChannel
 from tfslowtop.agent.protocol.events import SAMPLE, Folded, Lost, Note, Samples, SetFixes, Stream, Toggled
 from tfslowtop.agent.protocol.wire import Decoder, encode
-from tfslowtop.agent.sample_ring import Ring
+from tfslowtop.agent.sample_ring import SampleRing
 from tfslowtop.agent.sender import Agent
 
 
@@ -26,7 +26,7 @@ def unpack(packed: bytes) -> list[tuple[int, ...]]:
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10)), max_size=30))
 def test_a_ring_gives_every_record_once_or_counts_it_as_lost(steps):
-    ring, written, read = Ring(8), 0, []
+    ring, written, read = SampleRing(8), 0, []
     for puts, limit in steps:
         for _ in range(puts):
             ring.put(written, written + 1, written + 2)
@@ -40,7 +40,7 @@ def test_a_ring_gives_every_record_once_or_counts_it_as_lost(steps):
 
 
 def test_a_ring_under_a_writing_thread_never_gives_a_torn_record():
-    ring, stop, seen = Ring(64), threading.Event(), []
+    ring, stop, seen = SampleRing(64), threading.Event(), []
 
     def write() -> None:
         n = 0
@@ -165,7 +165,7 @@ def test_a_watcher_that_talks_garbage_is_hung_up_on():
     ours, theirs = socket.socketpair()
     channel = SocketChannel(ours)
     theirs.send(b"GET / HTTP/1.1\r\n\r\n")
-    assert channel.heard() == []
+    assert channel.received() == []
     assert not channel.alive
 
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tfslowtop.agent import sample_buffer as buffers
-from tfslowtop.agent.hooks import context as kits
-from tfslowtop.agent.hooks.context import Kit
+from tfslowtop.agent.hooks import context as hook_context
+from tfslowtop.agent.hooks.context import HookContext
 from tfslowtop.agent.hooks.tf_function.calls import function_stream
 from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.protocol.events import SAMPLE, Gauge, Note, Output, Samples, Stream
@@ -28,8 +28,8 @@ class Watcher(MemoryChannel):
 
 
 @pytest.fixture
-def kit() -> Kit:
-    return Kit(Agent(Watcher()), __file__)
+def context() -> HookContext:
+    return HookContext(Agent(Watcher()), __file__)
 
 
 def codes(n: int, text: str = "def f(): pass"):
@@ -53,39 +53,39 @@ def growth(action, rounds: int = 2) -> int:
         tracemalloc.stop()
 
 
-def test_new_functions_share_a_stream_past_a_limit(kit):
+def test_new_functions_share_a_stream_past_a_limit(context):
     def make() -> None:
         for i, code in enumerate(codes(2_000)):
-            loop = function_stream(kit, f"f{i}", code, None)
+            loop = function_stream(context, f"f{i}", code, None)
             loop.buffer.put((1, 2, 0))
-        kit.agent.flush()
-        kit.agent.channel.events.clear()
+        context.agent.flush()
+        context.agent.channel.events.clear()
 
     assert growth(make) < 500_000  # a stream for each would take megabytes
-    assert len(kit.functions) <= kits.MOST_STREAMS + 5
-    assert len(kit.by_code) <= kits.MOST_STREAMS
+    assert len(context.functions) <= hook_context.MOST_STREAMS + 5
+    assert len(context.by_code) <= hook_context.MOST_STREAMS
 
 
-def test_calls_past_the_limit_are_counted_and_said(kit):
+def test_calls_past_the_limit_are_counted_and_said(context):
     for i, code in enumerate(codes(1_500)):
-        function_stream(kit, f"f{i}", code, None).buffer.put((1, 2, 0))
-        kit.site("predict", "predict", sys._getframe()).buffer.put((1, 2, 0))
-    kit.agent.flush()
-    told = list(kit.agent.channel.events)
+        function_stream(context, f"f{i}", code, None).buffer.put((1, 2, 0))
+        context.site("predict", "predict", sys._getframe()).buffer.put((1, 2, 0))
+    context.agent.flush()
+    told = list(context.agent.channel.events)
     assert sum(len(e) for e in told if isinstance(e, Samples)) == 3_000
-    assert len([e for e in told if isinstance(e, Stream)]) == kits.MOST_STREAMS + 1
+    assert len([e for e in told if isinstance(e, Stream)]) == hook_context.MOST_STREAMS + 1
     assert len([e for e in told if isinstance(e, Note)]) == 1
 
 
-def test_new_loops_are_followed_up_to_a_limit(kit, monkeypatch):
+def test_new_loops_are_followed_up_to_a_limit(context, monkeypatch):
     monkeypatch.setattr(track, "MOST_LOOPS", 300)
     monkeypatch.setattr(track, "_MANY", 500)
-    tracker = kit.tracker
+    tracker = context.tracker
 
     def hooked() -> None:
-        turn = tracker.enter(sys._getframe(), 1)
-        if turn is not None:
-            turn.bits |= CALL
+        iteration = tracker.enter(sys._getframe(), 1)
+        if iteration is not None:
+            iteration.bits |= CALL
 
     def run() -> None:
         for i in range(600):
@@ -96,16 +96,16 @@ def test_new_loops_are_followed_up_to_a_limit(kit, monkeypatch):
     assert [loop.count for loop in tracker.loops].count(4) > 250
 
 
-def test_lines_that_are_counted_have_a_limit(kit):
+def test_lines_that_are_counted_have_a_limit(context):
     def put() -> None:
         for i in range(12_000):
-            kit.tallies.put("kept", f"name {i % 12_000} {kit.errors}", "f.py", i, i)
-            kit.tallies.at("created", f"symbol {i}", None, 0, 1, 1)
-        kit.tallies.changed(1)
+            context.tallies.put("kept", f"name {i % 12_000} {context.errors}", "f.py", i, i)
+            context.tallies.at("created", f"symbol {i}", None, 0, 1, 1)
+        context.tallies.changed(1)
 
     put()
-    assert len(kit.tallies._totals) <= 2 * 5_000 + 5_001
-    kit.errors = 1
+    assert len(context.tallies._totals) <= 2 * 5_000 + 5_001
+    context.errors = 1
     assert growth(put) < 300_000
 
 
@@ -139,7 +139,7 @@ def test_events_that_were_dropped_are_told():
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10), st.integers(0, 4)), max_size=30))
 def test_a_buffer_gives_every_record_once_or_counts_it_as_lost(monkeypatch, steps):
     monkeypatch.setattr(buffers, "CAPACITY", 8)
-    buffer, written, read = buffers.Buffer(), 0, []
+    buffer, written, read = buffers.SampleBuffer(), 0, []
     for puts, limit, behind in steps:
         for _ in range(puts):
             buffer.put((written, written + 1, written + 2))

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tfslowtop.agent.code.ownership import Places
-from tfslowtop.agent.hooks.profile_burst import OWN, Close, Running
+from tfslowtop.agent.code.ownership import Ownership
+from tfslowtop.agent.hooks.profile_burst import OWN, ProfileBurst, Running
 from tfslowtop.agent.steps.tracker import Tracker
 
 #: To go through all of them takes longer than a busy machine keeps a program waiting.
@@ -32,12 +32,12 @@ def turn() -> str:
 
 @pytest.fixture
 def close():
-    look = Close(Tracker(Places(__file__), fail))
+    look = ProfileBurst(Tracker(Ownership(__file__), fail))
     yield look
     sys.setprofile(None)
 
 
-def begin(close: Close) -> None:
+def begin(close: ProfileBurst) -> None:
     """It puts itself off at first."""
     began = time.perf_counter()
     while not close.over and getattr(sys.getprofile(), "__self__", None) is not close:

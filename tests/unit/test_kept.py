@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from tfslowtop.agent.code import containers as names
-from tfslowtop.agent.code.containers import Kept, Look, own_modules, variables, weigh
-from tfslowtop.agent.code.fill_site import grows
-from tfslowtop.agent.code.ownership import Places
+from tfslowtop.agent.code.containers import ContainerScan, Kept, own_modules, variables, weigh
+from tfslowtop.agent.code.fill_site import find_fill_site
+from tfslowtop.agent.code.ownership import Ownership
 from tfslowtop.agent.hooks.growing_containers import KeptHook
 from tfslowtop.agent.tallies import Tallies
 
@@ -30,9 +30,9 @@ def patience(monkeypatch):
 
 
 def look(frame) -> dict[str, Kept]:
-    places = Places(__file__)
-    modules = own_modules(places)
-    found = Look(places)
+    ownership = Ownership(__file__)
+    modules = own_modules(ownership)
+    found = ContainerScan(ownership)
     found.around(frame, modules)
     return {kept.name: kept for kept in found.found}
 
@@ -85,11 +85,11 @@ def test_containers_are_found_by_the_names_that_the_program_gives_them():
 
 
 def test_every_frame_on_the_way_out_is_looked_into():
-    places = Places(__file__)
+    ownership = Ownership(__file__)
     lengths = []
 
     def around(frame):
-        found = Look(places)
+        found = ContainerScan(ownership)
         found.around(frame)
         lengths.extend(kept.length for kept in found.found if kept.name == "mine")
 
@@ -173,13 +173,13 @@ for batch in data:
 )
 def test_the_line_that_fills_it(name, line):
     linecache.cache["<fills>"] = (len(SOURCE), None, SOURCE.splitlines(keepends=True), "<fills>")
-    assert grows(["<fills>"], name, {("<fills>", 10)})[1] == line
+    assert find_fill_site(["<fills>"], name, {("<fills>", 10)})[1] == line
 
 
 def test_what_only_a_library_has_a_name_for_is_looked_at_when_it_is_lent():
     lent = [Keeper()]
-    places = Places(__file__)
-    found = Look(places)
+    ownership = Ownership(__file__)
+    found = ContainerScan(ownership)
     found.around(None, (), {"Keeper": lent[0]})
     assert {kept.name for kept in found.found} >= {"Keeper.log", "Keeper.by_name"}
 
@@ -249,16 +249,16 @@ def test_a_closure_weighs_what_it_keeps():
 
 
 def test_a_look_that_was_cut_short_forgets_nothing(monkeypatch):
-    places = Places(__file__)
+    ownership = Ownership(__file__)
     told = []
     tracker = SimpleNamespace(loops=[])
     tallies = SimpleNamespace(put=lambda what, *rest: told.append((what, rest[3])))
-    hook = KeptHook(SimpleNamespace(places=places, tracker=tracker, tallies=tallies, hooked=True))
+    hook = KeptHook(SimpleNamespace(ownership=ownership, tracker=tracker, tallies=tallies, hooked=True))
     history = []
 
     def judged(budget: int) -> bool:
         monkeypatch.setattr(names, "_BUDGET", budget)
-        found = Look(places)
+        found = ContainerScan(ownership)
         found.around(None, lent={"history": history})
         hook._judge(found)
         return found.whole
@@ -275,7 +275,7 @@ def test_a_part_of_an_array_keeps_all_of_it():
         "own": [(n, np.zeros(10_000)[:4]) for n in range(50)],
         "shared": list(np.zeros((50, 4))),
     }.items():
-        taken = Look(Places(__file__))
+        taken = ContainerScan(Ownership(__file__))
         taken._names({name: parts})
         found[name] = taken.found[0].bytes
     assert found["own"] > 80_000 and found["shared"] < 1_000
@@ -285,7 +285,7 @@ def test_a_tape_keeps_what_cannot_be_weighed():
     class GradientTape:
         pass
 
-    taken = Look(Places(__file__))
+    taken = ContainerScan(Ownership(__file__))
     taken._names({"entries": [{"step": n, "tape": GradientTape()} for n in range(40)], "log": [1.0] * 40})
     found = {kept.name: (kept.bytes, kept.tensor) for kept in taken.found}
     assert (found["entries"], found["log"]) == ((0, True), (24, False))
@@ -296,13 +296,13 @@ def test_more_entries_of_the_same_length_are_told_of_once():
     tallies = SimpleNamespace(put=lambda what, of, *rest: told.append((of.symbol, of.container, rest[2])))
     hook = KeptHook(
         SimpleNamespace(
-            places=Places(__file__), tracker=SimpleNamespace(loops=[]), tallies=tallies, hooked=True
+            ownership=Ownership(__file__), tracker=SimpleNamespace(loops=[]), tallies=tallies, hooked=True
         )
     )
     rows = [[1.0, 2.0] for _ in range(40)]
 
     def judge():
-        found = Look(hook.kit.places)
+        found = ContainerScan(hook.context.ownership)
         found.around(None, lent={"rows": rows})
         hook._judge(found)
 
@@ -326,14 +326,14 @@ def test_a_collection_in_the_middle_of_a_look_changes_nothing():
         sys.modules[f"_made_while_looking_{number}"] = sys
         tallies.at("variable", f"v{number}", None, 0, 0, 0)
 
-    tallies = Tallies(Places(__file__))
+    tallies = Tallies(Ownership(__file__))
     for number in range(2_000):
         tallies.at("variable", f"w{number}", None, 0, 0, 0)
     thresholds = gc.get_threshold()
     gc.callbacks.append(busy)
     gc.set_threshold(10)
     try:
-        own_modules(Places(__file__))
+        own_modules(Ownership(__file__))
         tallies.changed(0)
     finally:
         gc.set_threshold(*thresholds)

@@ -8,8 +8,8 @@ import traceback
 
 import pytest
 
-from tfslowtop.agent.code.ownership import Places
-from tfslowtop.agent.hooks.patch import NoPlace, Patch, Prefix
+from tfslowtop.agent.code.ownership import Ownership
+from tfslowtop.agent.hooks.patch import MissingTarget, Patch, Prefix
 from tfslowtop.agent.tallies import Tallies
 
 
@@ -30,7 +30,7 @@ def test_a_wrapper_can_be_changed_and_comes_off():
 
     patch = Patch(Heir, "double", telling("a"))
     assert Heir().double(3) == 6
-    patch.wear(telling("b"))
+    patch.install(telling("b"))
     assert Heir().double(4) == 8
     patch.off()
     assert Heir().double(5) == 10
@@ -69,12 +69,12 @@ def test_a_prefix_is_called_wherever_the_function_has_gone():
 def test_a_function_that_is_not_plain_gets_no_prefix():
     free = 1
     for function in (lambda *args: args, lambda **kwds: kwds, lambda *, a=1: a, lambda: free):
-        with pytest.raises(NoPlace):
+        with pytest.raises(MissingTarget):
             Prefix(function, print)
 
 
 def test_tallies_tell_what_has_grown_as_totals_per_line():
-    tallies = Tallies(Places(""))
+    tallies = Tallies(Ownership(""))
 
     def work():
         for size in (1, 2):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfslowtop.stats.blocks import Ring
+from tfslowtop.stats.blocks import RecentRows
 from tfslowtop.stats.series import BIN_NS, BINS, LEVELS, RAW, Series
 
 SECOND = 1_000_000_000
@@ -229,7 +229,7 @@ def test_recent_values_are_exact_and_in_order() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=20), st.integers(0, 40))
 def test_a_ring_is_the_tail_of_a_list(batches: list[int], n: int) -> None:
-    ring, kept, value = Ring(10, np.int64, np.float64), list[int](), 0
+    ring, kept, value = RecentRows(10, np.int64, np.float64), list[int](), 0
     for size in batches:
         new = np.arange(value, value + size)
         value += size

@@ -1,4 +1,4 @@
-"""Steps found automatically: the loops of the bytecode, the turns of a loop, and the choice among them."""
+"""Finding steps: the loops in bytecode, the iterations of a loop, and the choice among them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import paths
 import pytest
 
 from tfslowtop.agent.attachment import Attachment
-from tfslowtop.agent.code.ownership import Places
+from tfslowtop.agent.code.ownership import Ownership
 from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.protocol.events import ChooseStep, Step
 from tfslowtop.agent.steps.control_flow import analyse
-from tfslowtop.agent.steps.streams import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE, Loop
-from tfslowtop.agent.steps.tracker import LOOK, Tracker
+from tfslowtop.agent.steps.streams import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE, Stream
+from tfslowtop.agent.steps.tracker import RESULT_READ, Tracker
 
 LOOPS = sorted(paths.LOOPS.glob("*.py"))
 
@@ -27,7 +27,7 @@ LOOPS = sorted(paths.LOOPS.glob("*.py"))
 def lines_of(function, *names):
     """Loops as (line from the def, is a for)."""
     first = function.__code__.co_firstlineno
-    return sorted((ring.line - first, ring.is_for) for ring in analyse(function.__code__).rings)
+    return sorted((loop.line - first, loop.is_for) for loop in analyse(function.__code__).loops)
 
 
 def test_the_loops_of_a_function_are_found_wherever_python_puts_their_blocks():
@@ -62,14 +62,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self.errors: list[BaseException] = []
-        self.tracker = Tracker(Places(""), self.errors.append)
+        self.tracker = Tracker(Ownership(""), self.errors.append)
 
     def __call__(self, bits: int = CALL, what: int = 0, giver: int = 0) -> bool:
-        turn = self.tracker.enter(sys._getframe(), time.perf_counter_ns(), what, giver)
-        if turn is not None:
-            turn.bits |= bits
-            turn.end = time.perf_counter_ns()
-            turn.what = what
+        iteration = self.tracker.enter(sys._getframe(), time.perf_counter_ns(), what, giver)
+        if iteration is not None:
+            iteration.bits |= bits
+            iteration.end = time.perf_counter_ns()
+            iteration.what = what
         return True
 
     def counts(self, code) -> dict[int, int]:
@@ -81,13 +81,13 @@ class Recorder:
 
 def counted(function) -> dict[int, int]:
     call = Recorder()
-    call.tracker.places._known[__file__] = False
-    call.tracker.places._known[Recorder.__call__.__code__.co_filename] = False
+    call.tracker.ownership._known[__file__] = False
+    call.tracker.ownership._known[Recorder.__call__.__code__.co_filename] = False
     function(call)
     return call.counts(function.__code__)
 
 
-def test_turns_are_counted_from_calls_at_any_place_and_depth():
+def test_iterations_are_counted_from_calls_at_any_place_and_depth():
     def helper(call):
         call()
         call()
@@ -132,8 +132,8 @@ def test_one_instruction_may_look_at_several_results():
             self.call = call
 
         def __float__(self):
-            turn = self.call.tracker.enter(sys._getframe(), time.perf_counter_ns(), 0, LOOK)
-            turn.bits |= HOST
+            iteration = self.call.tracker.enter(sys._getframe(), time.perf_counter_ns(), 0, RESULT_READ)
+            iteration.bits |= HOST
             return 1.0
 
     def look(call, result):
@@ -157,7 +157,7 @@ def test_one_instruction_may_look_at_several_results():
             look(call, result)
 
     call = Recorder()
-    call.tracker.places._known[__file__] = False
+    call.tracker.ownership._known[__file__] = False
     f(call)
     call.tracker.close_ended()
     first = f.__code__.co_firstlineno
@@ -250,12 +250,12 @@ class Data:
         return self
 
     def __next__(self) -> int:
-        turn = self.call.tracker.enter(sys._getframe(), time.perf_counter_ns(), 0, id(self))
+        iteration = self.call.tracker.enter(sys._getframe(), time.perf_counter_ns(), 0, id(self))
         if not self.left:
-            turn.void = True
+            iteration.void = True
             raise StopIteration
         self.left -= 1
-        turn.bits |= DATA
+        iteration.bits |= DATA
         return self.left
 
 
@@ -328,16 +328,18 @@ def test_an_update_has_a_forward_pass_a_gradient_and_a_change():
     assert found is not None and found[0].count == 8
 
 
-def a_loop(line: int, first: int, turns: int, bits: int = TAPE | GRADIENT | COMMIT, last: int = 0) -> Loop:
-    made = Loop("loop", "main", "train.py", line)
-    made.masks, made.entries, made.last = {bits << 16: turns}, 1, last
-    for wall in (first, *[1_000_000] * (turns - 1)):
+def a_loop(
+    line: int, first: int, iterations: int, bits: int = TAPE | GRADIENT | COMMIT, last: int = 0
+) -> Stream:
+    made = Stream("loop", "main", "train.py", line)
+    made.masks, made.entries, made.last = {bits << 16: iterations}, 1, last
+    for wall in (first, *[1_000_000] * (iterations - 1)):
         made.buffer.put((0, wall, 0))
-    made.buffer.drain(made.buffer.head, turns)
+    made.buffer.drain(made.buffer.head, iterations)
     return made
 
 
-def test_of_two_phases_the_one_with_more_work_is_the_step_whatever_their_first_turns_take():
+def test_of_two_phases_the_one_with_more_work_is_the_step_whatever_their_first_iterations_take():
     from tfslowtop.agent.steps.choice import choose
 
     pretraining, training = a_loop(10, 3_000_000_000, 20), a_loop(20, 1_000_000_000, 400)
@@ -356,13 +358,13 @@ def test_training_that_was_over_long_ago_is_no_longer_the_step():
     assert choose([now_and_then, serving], [])[0] is now_and_then
 
 
-def told_step(*loops: Loop, step: str | None = None, chosen: int = -1) -> Step:
+def told_step(*loops: Stream, step: str | None = None, chosen: int = -1) -> Step:
     """What the agent says of the step when these are the loops of the program."""
     channel = MemoryChannel()
     attachment = Attachment(channel, step=step, script="train.py")
-    attachment.kit.tracker.loops += loops
+    attachment.context.tracker.loops += loops
     for number, loop in enumerate(loops):
-        loop.stream = number
+        loop.id = number
     attachment.obey(ChooseStep(chosen))
     attachment.agent.flush()
     return [event for event in channel.events if isinstance(event, Step)][-1]
@@ -370,7 +372,7 @@ def told_step(*loops: Loop, step: str | None = None, chosen: int = -1) -> Step:
 
 def test_whether_the_step_trains_does_not_depend_on_who_named_it():
     training, serving = a_loop(10, 1_000_000, 400), a_loop(20, 1_000_000, 100, CALL)
-    marked = Loop("own", "step", "train.py", 11)
+    marked = Stream("own", "step", "train.py", 11)
     marked.buffer.put((0, 1_000_000, 0))
     assert told_step(training, serving).trains
     assert told_step(training, serving, chosen=0).trains
@@ -391,8 +393,8 @@ def test_a_step_that_begins_to_train_is_told_again():
     channel = MemoryChannel()
     attachment = Attachment(channel, step=None, script="train.py")
     loop = a_loop(10, 1_000_000, 5, CALL)
-    loop.stream = 0
-    attachment.kit.tracker.loops.append(loop)
+    loop.id = 0
+    attachment.context.tracker.loops.append(loop)
     for masks in ({CALL << 16: 5}, {(TAPE | GRADIENT | COMMIT) << 16: 5}):
         loop.masks = masks
         attachment.obey(ChooseStep(-1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from tfslowtop.agent.hooks.context import Kit
+from tfslowtop.agent.hooks.context import HookContext
 from tfslowtop.agent.hooks.tracing_state import Tracing
 from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.sender import Agent
@@ -20,21 +20,21 @@ def in_threads(number: int, work: Callable[[], object]) -> None:
         thread.join(60)
 
 
-def kit() -> Kit:
-    return Kit(Agent(MemoryChannel()), "train.py")
+def context() -> HookContext:
+    return HookContext(Agent(MemoryChannel()), "train.py")
 
 
 def test_eight_threads_that_create_something_at_once_create_eight():
     told: list[int] = []
     together = threading.Barrier(8, timeout=60)
-    create = kit().noted("model", lambda frame, args, wall: told.append(wall))(together.wait)
+    create = context().noted("model", lambda frame, args, wall: told.append(wall))(together.wait)
     in_threads(8, create)
     assert len(told) == 8
 
 
 def test_what_is_created_on_the_way_to_another_is_part_of_that_one():
     told: list[int] = []
-    wrap = kit().noted("model", lambda frame, args, wall: told.append(wall))
+    wrap = context().noted("model", lambda frame, args, wall: told.append(wall))
     inner = wrap(lambda: None)
     wrap(lambda: (inner(), inner()))()
     assert len(told) == 1

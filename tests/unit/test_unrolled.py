@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
-from tfslowtop.agent.code.ownership import Places
+from tfslowtop.agent.code.ownership import Ownership
 from tfslowtop.agent.hooks.tf_function.unrolled import unrolled
 
 SOURCE = """
@@ -33,6 +33,6 @@ def test_the_outermost_loop_of_the_function_that_has_one(tmp_path: Path):
     Path(file).write_text(SOURCE)
     inside = [op((file, 12), ("func_graph.py", 1), (file, 8), (file, 3)) for _ in range(300)]
     others = [op((file, 12), ("func_graph.py", 1), (file, 9), type="Identity") for _ in range(20)]
-    seen = unrolled(SimpleNamespace(get_operations=lambda: inside + others), Places("elsewhere.py"))
+    seen = unrolled(SimpleNamespace(get_operations=lambda: inside + others), Ownership("elsewhere.py"))
     assert seen is not None
     assert (seen.file, seen.line, seen.times, seen.ops) == (file, 6, 300, 300)

@@ -1,5 +1,5 @@
-"""The part that lives inside the watched process.
+"""The part of tfslowtop that runs inside the watched process.
 
-It uses the standard library alone and relative imports only, because a user's interpreter loads it by its
-path. What the watcher does with it is in `state` and `diagnosis`.
+A user's interpreter loads it by its path, so it uses the standard library and relative imports only. What the
+watcher makes of the events is in `state` and `diagnosis`.
 """

@@ -1,8 +1,8 @@
-"""Samples from any number of threads, without a lock and without a cost of its own.
+"""A buffer for samples from any number of threads, without a lock.
 
-`put` is `list.extend` itself: one call into C that the GIL makes atomic, so writers on several threads
-cannot tear or overwrite each other's records. Nothing that the garbage collector tracks stays alive, so the
-collector runs as often as without us. The one reader takes what is there from the front.
+`put` is `list.extend` itself: one call into C that the GIL makes atomic, so threads cannot tear or overwrite
+each other's records. It keeps nothing alive that the garbage collector tracks, so the collector runs as often
+as without us. There is one reader, which takes records from the front.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable
 
-#: Records beyond this many are dropped by the reader, oldest first: it was kept from running for a very long
-#: time.
+#: The reader drops the oldest records beyond this many: it could not run for a very long time.
 CAPACITY = 1 << 19
 
 
@@ -19,23 +18,23 @@ def _nowhere(record: Iterable[int]) -> None:
     pass
 
 
-class Buffer:
-    """The same face to the sender as a `Ring`; `put((start, wall, cpu))` to the writers."""
+class SampleBuffer:
+    """Like a `SampleRing` for the sender; writers call `put((start, wall, cpu))`."""
 
     __slots__ = ("_at", "_data", "_taken", "cpu", "longest", "lost", "put", "tail", "wall")
 
     def __init__(self) -> None:
         self._data: list[int] = []
         self._taken: list[int] = []
-        """What the reader has taken out, all at once: each piece taken from the front of a long list moves
-        all the rest, and a reader that is behind would not catch up."""
+        """Records that the reader took out of `_data`, all at once: taking pieces from the front of a long
+        list moves the rest each time, and a reader that is behind would not catch up."""
         self._at = 0
-        """How far it has got in that."""
+        """The position of the next one to drain."""
         self.put: Callable[[Iterable[int]], None] = self._data.extend
         self.tail = 0
         self.lost = 0
         self.wall = 0
-        """Sums over what was drained, so that nothing is summed on the hot path."""
+        """Sums over drained records, so that nothing is summed on the hot path."""
         self.cpu = 0
         self.longest = 0
 
@@ -44,7 +43,7 @@ class Buffer:
         return self.tail + (len(self._taken) - self._at + len(self._data)) // 3
 
     def drain(self, head: int, limit: int) -> tuple[int, bytes]:
-        """The number of the oldest unread record and up to `limit` records before `head`, as packed bytes."""
+        """Return the number of the oldest unread record and up to `limit` records before `head`, packed."""
         if self._at == len(self._taken):
             self._take(head - self.tail)
         first = self.tail
@@ -69,10 +68,10 @@ class Buffer:
         self._taken, self._at = taken, 0
 
     def discard(self) -> None:
-        """From now on, nothing is kept."""
+        """Keep nothing from now on."""
         self.put = _nowhere
         self._data.clear()
 
     def total_wall(self) -> int:
-        """Including what waits to be drained."""
+        """Sum the wall times of all records, including those that wait to be drained."""
         return self.wall + sum(self._taken[self._at + 1 :: 3]) + sum(self._data[1::3])

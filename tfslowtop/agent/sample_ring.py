@@ -2,7 +2,7 @@
 
 One thread writes, one reads. The writer packs a record with one C call and then moves `head`; under the GIL
 both are atomic, so the reader never sees a half-written record below `head`. The writer never waits: when it
-laps the reader, the oldest records are gone and their number is told.
+laps the reader, the oldest records are lost and counted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .protocol.events import SAMPLE
 _SIZE = SAMPLE.size
 
 
-class Ring:
+class SampleRing:
     __slots__ = ("_buffer", "_mask", "_pack", "head", "lost", "tail")
 
     def __init__(self, capacity: int = 1 << 15) -> None:
@@ -31,8 +31,8 @@ class Ring:
         self.head = head + 1
 
     def drain(self, head: int, limit: int) -> tuple[int, bytes]:
-        """The number of the oldest unread record and up to `limit` records before `head`, as packed bytes."""
-        readable = self._mask  # one slot less than there are: the writer may be in the middle of it
+        """Return the number of the oldest unread record and up to `limit` records before `head`, packed."""
+        readable = self._mask  # all but one slot: the writer may be in the middle of it
         behind = head - self.tail - readable
         if behind > 0:
             self.lost += behind
@@ -45,7 +45,8 @@ class Ring:
             packed = bytes(self._buffer[a * _SIZE : b * _SIZE])
         else:
             packed = bytes(self._buffer[a * _SIZE :] + self._buffer[: b * _SIZE])
-        # The writer went on meanwhile: what it has lapped by now may be torn, so it counts as lost too.
+        # The writer continued meanwhile: records that it has lapped by now may be torn, so they count as
+        # lost.
         torn = min(max(self.head - first - readable, 0), last - first)
         self.lost += torn
         self.tail = last

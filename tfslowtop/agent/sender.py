@@ -1,9 +1,8 @@
-"""The agent: rings on one side, a channel on the other, and one thread between them.
+"""The agent: queues of samples on one side, a channel on the other, and one thread between them.
 
-The watched program only ever touches a ring or appends to a deque. Some times a second the sender thread
-ships what is there, in packed batches and with one system call. When the watcher is slow or gone, samples are
-folded and counted; the watched program notices nothing. Errors of the agent's own are swallowed, counted and
-sent as notes.
+The watched program only ever touches a queue or appends to a deque. Several times a second the sender thread
+sends what is there, in packed batches and with one system call. When the watcher is slow or gone, samples are
+folded and counted; the program notices nothing. The agent's own errors are caught, counted and sent as notes.
 """
 
 from __future__ import annotations
@@ -16,27 +15,29 @@ import threading
 from array import array
 from collections import deque
 from collections.abc import Callable
-from time import thread_time_ns as _thread_time_ns  # now: the program may put something else there
+from time import (
+    thread_time_ns as _thread_time_ns,
+)  # imported now, because the program may replace it in `time`
 
 from .protocol.channel import Channel
 from .protocol.events import SAMPLE, Command, Event, Folded, Lost, Note, Samples, Stream
 from .protocol.names import StreamKind
 from .protocol.wire import MAX_SAMPLES
 from .safety.signal_handlers import let_through
-from .sample_buffer import Buffer
-from .sample_ring import Ring
+from .sample_buffer import SampleBuffer
+from .sample_ring import SampleRing
 
 #: Seconds between two batches.
 PERIOD = 0.05
 
-#: Rare events that may wait for a slow watcher: some megabytes. A stream that is not announced is not seen.
+#: Rare events that may wait for a slow watcher: some megabytes.
 _PENDING = 16_384
 _SKETCH = 33
 _MAX_ERRORS = 20
 
 
 class _Fold:
-    """Iterations of one stream on their way to becoming one `Folded`."""
+    """Iterations of one stream that become one `Folded`."""
 
     def __init__(self) -> None:
         self.first = self.start = self.end = self.wall_sum = self.cpu_sum = self.count = 0
@@ -72,7 +73,7 @@ class _Fold:
 
 
 def _thin(ranked: list[int], most: int) -> array[int]:
-    """At most `most` values at evenly spaced ranks, both ends included."""
+    """Pick at most `most` values at evenly spaced ranks, both ends included."""
     if len(ranked) <= most:
         return array("q", ranked)
     last = len(ranked) - 1
@@ -80,8 +81,8 @@ def _thin(ranked: list[int], most: int) -> array[int]:
 
 
 def start_thread(run: Callable[[], None]) -> int:
-    """A thread of ours, which the program neither finds nor waits for."""
-    # A signal is for the program's own threads, also when they have blocked it to wait for it.
+    """Start a thread that the program neither finds nor waits for."""
+    # Signals are for the program's own threads, also when they have blocked one to wait for it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     # Not a threading.Thread: a script that joins all threads it can enumerate must not wait for this one.
     number = _thread.start_new_thread(_quietly, (run,))
@@ -90,7 +91,7 @@ def start_thread(run: Callable[[], None]) -> int:
 
 
 def _quietly(run: Callable[[], None]) -> None:
-    """An error of our own ends our thread, and is not printed into the program's output."""
+    """End the thread at an error of our own, without printing into the program's output."""
     try:
         run()
     except BaseException:
@@ -108,15 +109,15 @@ class Agent:
         period: float = PERIOD,
         ticks: int = 1,
     ) -> None:
-        """`on_tick` comes every `period` seconds, so many times before each batch; `on_gone` once, when the
-        watcher has hung up."""
+        """Call `on_tick` every `period` seconds, `ticks` times per batch, and `on_gone` once the watcher has
+        hung up."""
         self.channel = channel
         self.errors = 0
         self._on_command = on_command or (lambda command: None)
         self._on_tick, self._on_gone = on_tick, on_gone
         self._period, self._ticks = period, ticks
         self._numbers = itertools.count()
-        self._rings: dict[int, Ring | Buffer] = {}
+        self._queues: dict[int, SampleRing | SampleBuffer] = {}
         self._folds: dict[int, _Fold] = {}
         self._lost: dict[int, int] = {}
         self._pending: deque[Event] = deque(maxlen=_PENDING)
@@ -124,7 +125,7 @@ class Agent:
         self._closing = False
         self._wake = _thread.allocate_lock()  # held, so that the sender can sleep on it
         self._wake.acquire()
-        self._lock = threading.Lock()  # between the sender's tick and one that flush() or close() makes
+        self._lock = threading.Lock()  # between the sender's tick and those of flush() and close()
         self._sending = threading.Lock()  # held while the sender thread runs
         self._sender = 0
         self._cpu = 0
@@ -134,39 +135,45 @@ class Agent:
         self._sending.acquire()
         self._sender = start_thread(self._run)
 
-    def stream(self, name: str, kind: StreamKind, file: str, line: int) -> Ring:
-        """Announces a stream; its samples go to the ring that comes back, from one thread."""
-        ring = Ring()
-        self.adopt(ring, name, kind, file, line)
-        return ring
+    def stream(self, name: str, kind: StreamKind, file: str, line: int) -> SampleRing:
+        """Announce a stream; its samples go to the returned ring, from one thread."""
+        queue = SampleRing()
+        self.adopt(queue, name, kind, file, line)
+        return queue
 
     def adopt(
-        self, ring: Ring | Buffer, name: str, kind: StreamKind, file: str, line: int, library: bool = False
+        self,
+        queue: SampleRing | SampleBuffer,
+        name: str,
+        kind: StreamKind,
+        file: str,
+        line: int,
+        library: bool = False,
     ) -> int:
-        """Announces a stream whose samples are in `ring` already, or will be; its number."""
+        """Announce a stream whose samples are in `queue`, and return its number."""
         number = next(self._numbers)
         self.emit(Stream(number, name, kind, file, line, library))
-        self._rings[number] = ring
+        self._queues[number] = queue
         return number
 
     def emit(self, event: Event) -> None:
-        """For rare events, from any thread: never blocks, never raises."""
+        """Queue a rare event, from any thread: never blocks, never raises."""
         if len(self._pending) == _PENDING:
-            self._dropped += 1  # the oldest one gives its place
+            self._dropped += 1  # the oldest one is pushed out
         self._pending.append(event)
 
     def flush(self) -> None:
-        """Ships what is there now, without waiting for the sender's turn: it may not get one for seconds."""
+        """Send what is there now, without waiting for the sender thread, which may not run for seconds."""
         self._guard(self._tick)
 
     def close(self) -> None:
-        """Ships the rest and hangs up."""
+        """Send the rest and hang up."""
         self.rest()
         self.flush()
         self._guard(self.channel.close)
 
     def rest(self) -> bool:
-        """Ends the sender thread until the next `start`; whether there was one."""
+        """End the sender thread until the next `start`; return whether there was one."""
         self._closing = True
         if self._sender in (0, _thread.get_ident()):
             return False
@@ -179,25 +186,25 @@ class Agent:
         return True
 
     def thread_time(self) -> float:
-        """Seconds of CPU that the sender thread has taken, as of its last turn."""
+        """Return the CPU seconds that the sender thread has used."""
         return self._cpu / 1e9
 
     def abandon(self) -> None:
-        """In a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
+        """Let go in a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
         self._lock, self._sending, self._sender = threading.Lock(), threading.Lock(), 0
         self.channel.alive = False
-        self._rings.clear()
+        self._queues.clear()
         self._pending.clear()
 
     def _run(self) -> None:
         before = self._cpu
         try:
-            for turn in itertools.count():
+            for tick in itertools.count():
                 if self._closing or not self.channel.alive:
                     break
                 if self._on_tick is not None:
                     self._guard(self._on_tick)
-                if turn % self._ticks == 0:
+                if tick % self._ticks == 0:
                     self._guard(self._tick)
                     self._guard(self._listen)
                 self._cpu = before + _thread_time_ns()
@@ -208,27 +215,27 @@ class Agent:
             self._guard(self._on_gone)
 
     def _listen(self) -> None:
-        for command in self.channel.heard():
+        for command in self.channel.received():
             self._on_command(command)
 
     def _tick(self) -> None:
         with self._lock:
-            # Heads first: an event emitted before a sample was put then travels before that sample.
-            # Most of a thousand streams are idle, and cost no more than this look.
-            rings, folds, lost = self._rings.copy(), self._folds, self._lost
+            # Heads first, so that an event emitted before a sample was put travels before that sample. Most
+            # of a thousand streams are idle and cost no more than this comparison.
+            queues, folds, lost = self._queues.copy(), self._folds, self._lost
             heads = [
-                (number, ring, head)
-                for number, ring in rings.items()
-                if (head := ring.head) > ring.tail or number in folds or ring.lost > lost.get(number, 0)
+                (number, queue, head)
+                for number, queue in queues.items()
+                if (head := queue.head) > queue.tail or number in folds or queue.lost > lost.get(number, 0)
             ]
             self._send_pending()
-            for number, ring, head in heads:
-                self._ship(number, ring, head)
+            for number, queue, head in heads:
+                self._ship(number, queue, head)
             self.channel.flush()
 
     def _send_pending(self) -> None:
         while self._pending:
-            # Taken out first: what cannot be sent at all must not be tried for ever, and `emit` may push it
+            # Taken out first: what cannot be sent at all must not be retried forever, and `emit` may push it
             # out meanwhile.
             event = self._pending.popleft()
             if not self.channel.send(event):
@@ -238,19 +245,19 @@ class Agent:
             dropped, self._dropped = self._dropped, 0
             self.channel.send(Note(f"{dropped:,} events were dropped because the watcher was slow"))
 
-    def _ship(self, number: int, ring: Ring | Buffer, head: int) -> None:
+    def _ship(self, number: int, queue: SampleRing | SampleBuffer, head: int) -> None:
         folds = self._folds
         if number in folds and self.channel.send(folds[number].event(number)):
             del folds[number]
-        while ring.tail < head:
-            first, packed = ring.drain(head, MAX_SAMPLES)
+        while queue.tail < head:
+            first, packed = queue.drain(head, MAX_SAMPLES)
             if not packed:
                 continue
             # Once something waits, what comes after it waits too: the order is part of the meaning.
             if number in folds or self._pending or not self.channel.send(Samples(number, first, packed)):
                 folds.setdefault(number, _Fold()).add(first, packed)
-        if ring.lost != self._lost.get(number, 0) and self.channel.send(Lost(number, ring.lost)):
-            self._lost[number] = ring.lost
+        if queue.lost != self._lost.get(number, 0) and self.channel.send(Lost(number, queue.lost)):
+            self._lost[number] = queue.lost
 
     def _guard(self, action: Callable[[], None]) -> None:
         try:
@@ -262,4 +269,4 @@ class Agent:
                 self.emit(Note(f"the agent's own error: {type(error).__name__}: {error}"))
 
 
-assert SAMPLE.size == 3 * array("q").itemsize  # what _Fold relies on
+assert SAMPLE.size == 3 * array("q").itemsize  # _Fold relies on it

@@ -1,11 +1,11 @@
-"""Counts per line of the user's code: what it created, pulled, pushed."""
+"""Counts per line of the user's code: what it created, pulled or pushed."""
 
 from __future__ import annotations
 
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .code.ownership import Places
+from .code.ownership import Ownership
 from .protocol.events import Tally
 from .protocol.names import TallyKind
 
@@ -14,7 +14,7 @@ _MOST = 5_000
 
 
 class Details(NamedTuple):
-    """The fields of a tally that tell two counts of the same kind at the same line apart."""
+    """The fields that distinguish two counts of the same kind at the same line."""
 
     symbol: str
     package: str = ""
@@ -25,7 +25,7 @@ class Details(NamedTuple):
     bounded: bool = False
 
 
-#: Most tallies have no more than a symbol; a plain text is then cheaper than `Details`.
+#: Most tallies have only a symbol; a plain string is cheaper than `Details`.
 Subject = str | Details
 
 #: What, of what, file, line.
@@ -33,10 +33,10 @@ _Line = tuple[TallyKind, Subject, str, int]
 
 
 class Tallies:
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, ownership: Ownership) -> None:
+        self._ownership = ownership
         self._entries: dict[tuple[TallyKind, Subject, int, int], list[int]] = {}
-        """Count, wall time and size; and the same as it was when it was last told."""
+        """Count, wall time and size; and the same as last sent."""
         self._codes: dict[int, CodeType] = {}
         self._totals: dict[_Line, list[int]] = {}
         self._placed: dict[_Line, list[int]] = {}
@@ -51,8 +51,8 @@ class Tallies:
         times: int = 1,
         symbol: str = "",
     ) -> None:
-        """Counts `what` for the innermost line of the user's code around `frame`."""
-        user = self._places.user_frame(frame)
+        """Count `what` for the innermost line of the user's code around `frame`."""
+        user = self._ownership.user_frame(frame)
         if user is None:
             self.at(what, symbol, None, 0, wall, size, times)
         else:
@@ -74,7 +74,7 @@ class Tallies:
             if len(self._entries) >= _MOST:
                 key, code = (what, "", id(None), 0), None
             if code is not None:
-                self._codes[id(code)] = code  # kept, so that its id stays its own
+                self._codes[id(code)] = code  # kept alive, so that its id stays unique
             entry = self._entries.setdefault(key, [0, 0, 0, 0, 0, 0])
         entry[0] += times
         entry[1] += wall
@@ -90,16 +90,16 @@ class Tallies:
         wall: int = 0,
         size: int = 0,
     ) -> None:
-        """Set a count whose line is known as such."""
+        """Set a count whose file and line are known."""
         known = (what, subject, file, line) in self._totals
         if not known and len(self._totals) + len(self._placed) >= 2 * _MOST:
             return
         self._placed[what, subject, file, line] = [count, wall, size]
 
     def changed(self, now: int) -> list[Tally]:
-        """What has grown since the last time, as totals per line."""
-        grown: dict[_Line, None] = {}  # in the order in which they were met
-        # A copy and no list of pairs: while those are made, the collector and then the program may run.
+        """Return what has grown since the last call, as totals per line."""
+        grown: dict[_Line, None] = {}  # in order of appearance
+        # A copy, not a list of pairs: making pairs can start a collection, which lets the program run.
         for (what, subject, code_id, offset), entry in self._entries.copy().items():
             if entry[0] == entry[3]:
                 continue
@@ -109,7 +109,7 @@ class Tallies:
             line = (what, subject, *place)
             total = self._totals.setdefault(line, [0, 0, 0])
             for i in range(3):
-                value = entry[i]  # once: the program goes on counting
+                value = entry[i]  # read once: the program goes on counting
                 total[i] += value - entry[i + 3]
                 entry[i + 3] = value
             grown[line] = None
@@ -123,12 +123,12 @@ class Tallies:
     def _tally(self, at: _Line, total: list[int], now: int) -> Tally:
         what, subject, file, line = at
         of = subject if isinstance(subject, Details) else Details(subject)
-        library = self._places.is_library(file)
+        library = self._ownership.is_library(file)
         return Tally(what, of.symbol, file, line, total[0], total[1], total[2], now, library, *of[1:])
 
 
 def line_of(code: Any, offset: int) -> tuple[str, int]:
-    """The file and the line of an instruction."""
+    """Find the file and line of an instruction."""
     if code is None:
         return "", 0
     for start, end, line in code.co_lines():

@@ -22,7 +22,7 @@ PATIENCE = 5.0
 _PRESSURE = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
-class Loop:
+class EventLoop:
     """`_ready` and `_deliver_signal` are the subclass's."""
 
     patience = PATIENCE

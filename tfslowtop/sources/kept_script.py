@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..agent.protocol.events import Command, Detach, Ended, Event, Hello, Note, Output
-from .event_loop import UNSEEN, Loop, how_it_ended
+from .event_loop import UNSEEN, EventLoop, how_it_ended
 from .keeper import control
 from .launch import Command as Launch
 from .listener import KEEPERS_OWN, Connection
@@ -51,7 +51,7 @@ class _KeeperConnection(Connection):
         self.flush()
 
 
-class KeptScript(Loop):
+class KeptScript(EventLoop):
     """Speaks with the keeper. What the script's agent says comes through it unchanged."""
 
     def __init__(self, sock: socket.socket, token: str, pid: int | None = None) -> None:
@@ -167,7 +167,7 @@ class KeptScript(Loop):
                 self._keeper.returncode = 0
 
 
-class EndedScript(Loop):
+class EndedScript(EventLoop):
     """A session whose script ended while nobody watched: its last output and its exit code."""
 
     def __init__(self, session: Session) -> None:

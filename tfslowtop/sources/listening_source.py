@@ -5,11 +5,11 @@ from __future__ import annotations
 import selectors
 
 from ..agent.protocol.events import Command, Event, Note
-from .event_loop import Loop
+from .event_loop import EventLoop
 from .listener import Connection, Listener
 
 
-class Listening(Loop):
+class Listening(EventLoop):
     """The process is the subclass's to start. Commands wait until its agent has said who it is."""
 
     def __init__(self) -> None:

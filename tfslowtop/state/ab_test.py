@@ -18,25 +18,25 @@ _MOST_OF_BLOCK, _MOST_OPEN = 4096, 1 << 20
 _WARM_UP = 2
 
 
-class Duel:
+class ABTest:
     def __init__(self) -> None:
         self.running = True
         self._fixes: list[tuple[str, ...]] = [(), ()]
         self._walls: tuple[list[Floats], list[Floats]] = ([], [])
         self._cpus: tuple[list[Floats], list[Floats]] = ([], [])
         self._pair: dict[int, tuple[Floats, Floats]] = {}
-        self._turns = 0
+        self._blocks = 0
         self._open: list[tuple[Floats, Floats]] = []
         self._waiting = 0
         self._arm = 0
         self._effect: Effect | None = None
 
-    def turn(self, arm: int, fixes: tuple[str, ...]) -> None:
+    def begin_block(self, arm: int, fixes: tuple[str, ...]) -> None:
         """The next block begins; the last one counts, once its pair is complete."""
         self._close()
-        if self._turns % 2 == 0:
+        if self._blocks % 2 == 0:
             self._pair = {}
-        self._turns += 1
+        self._blocks += 1
         self._arm = arm
         self._fixes[arm] = fixes
 
@@ -53,7 +53,7 @@ class Duel:
                 np.linspace(cold, len(wall) - 1, min(len(wall) - cold, _MOST_OF_BLOCK)).round().astype(int)
             )
             self._pair[self._arm] = wall[picked], cpu[picked]
-            if len(self._pair) == 2 and self._turns > _WARM_UP:
+            if len(self._pair) == 2 and self._blocks > _WARM_UP:
                 for one in (0, 1):
                     self._walls[one].append(self._pair[one][0])
                     self._cpus[one].append(self._pair[one][1])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..agent.protocol.events import Gauge
-from ..stats.blocks import Ints, Ring
+from ..stats.blocks import Ints, RecentRows
 from ..stats.series import Series
 from ..stats.trend import Trend, describe, describe_leak, slope
 from .curves import filled
@@ -26,14 +26,14 @@ MOST = 64
 _FEW = 5
 
 
-def _points() -> Ring:
-    return Ring(_POINTS, np.float64, np.float64)
+def _points() -> RecentRows:
+    return RecentRows(_POINTS, np.float64, np.float64)
 
 
 @dataclass(slots=True)
 class _Gauge:
     series: Series = field(default_factory=Series)
-    points: Ring = field(default_factory=_points)
+    points: RecentRows = field(default_factory=_points)
     """Iteration and value, since the last toggle: what a leak is measured on."""
     trend: Trend | None = None
     first: float = math.nan

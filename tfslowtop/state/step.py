@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..agent.protocol import events
-from ..state.ab_test import Duel
+from ..state.ab_test import ABTest
 from ..state.verdict import pauses
 from ..stats.blocks import Blocks, Floats, Ints, Stretch
 from ..stats.effect import before_after
@@ -51,7 +51,7 @@ class Step:
         self._on_toggle = on_toggle
         self._segments: deque[_Segment] = deque([_Segment(Mark(0, 0, (), ()))], maxlen=_KEPT_MARKS)
         self._coming: deque[Mark | events.Block] = deque(maxlen=_MOST_COMING)
-        self._duel: Duel | None = None
+        self._ab_test: ABTest | None = None
         self._refined = 0
 
     def is_of(self, stream: int) -> bool:
@@ -81,17 +81,17 @@ class Step:
         while self._coming and self._coming[0].iteration < end:
             cut = max(self._coming[0].iteration - first, begin)
             self._put(some.pick(slice(begin, cut)))
-            self._turn(self._coming.popleft())
+            self._switch(self._coming.popleft())
             begin = cut
         self._put(some.pick(slice(begin, None)))
 
     def add_folded(self, event: events.Folded, sketch: Floats) -> None:
         while self._coming and self._coming[0].iteration <= event.first:
-            self._turn(self._coming.popleft())
+            self._switch(self._coming.popleft())
         span = (event.start, event.end)
         totals = (event.wall_min / 1e9, event.wall_max / 1e9, event.wall_sum / 1e9)
         self.latency.add_folded(*span, event.count, *totals, list(sketch))
-        if self._duel is None or not self._duel.running:
+        if self._ab_test is None or not self._ab_test.running:
             self._segments[-1].blocks.add_folded(event.first, event.count, *span, event.cpu_sum / 1e9, sketch)
         self.iterations = max(self.iterations, event.first + event.count)
         self.folded += event.count
@@ -119,12 +119,12 @@ class Step:
 
     def _put(self, some: Stretch) -> None:
         self.latency.add(some.start, some.wall)
-        if self._duel is not None and self._duel.running:
-            self._duel.add(some.wall, some.cpu)
+        if self._ab_test is not None and self._ab_test.running:
+            self._ab_test.add(some.wall, some.cpu)
         else:
             self._segments[-1].blocks.add(some)
 
-    def _turn(self, what: Mark | events.Block) -> None:
+    def _switch(self, what: Mark | events.Block) -> None:
         """From here on the samples belong to something else."""
         if isinstance(what, Mark):
             # What follows a toggle is compared with what was; a new state (nothing changed) starts afresh.
@@ -133,12 +133,12 @@ class Step:
             self._on_toggle()
             self.latency.mark()
         elif what.arm < 0:
-            if self._duel is not None:
-                self._duel.running = False
+            if self._ab_test is not None:
+                self._ab_test.running = False
         else:
-            if self._duel is None or not self._duel.running:
-                self._duel = Duel()
-            self._duel.turn(what.arm, what.fixes)
+            if self._ab_test is None or not self._ab_test.running:
+                self._ab_test = ABTest()
+            self._ab_test.begin_block(what.arm, what.fixes)
 
     # What it comes to
 
@@ -155,8 +155,8 @@ class Step:
             effect = before_after(segment.before, segment.blocks)
             if effect is not None:
                 segment.mark = replace(segment.mark, effect=effect)
-        if self._duel is not None and self._duel.running:
-            self._duel.think()
+        if self._ab_test is not None and self._ab_test.running:
+            self._ab_test.think()
 
     def remember(self, memory: Trend | None) -> None:
         """What the memory did since the last toggle."""
@@ -169,7 +169,7 @@ class Step:
         return tuple(Segment(s.mark, s.trend, s.memory, s.pause_share, s.gained) for s in self._segments)
 
     def comparison(self) -> Comparison | None:
-        return self._duel.result() if self._duel else None
+        return self._ab_test.result() if self._ab_test else None
 
     def times(self) -> Ints:
         """When the last iterations began, in order."""

@@ -194,7 +194,7 @@ class Streams:
         """The number of the step, which always has figures of its own."""
         self._least = 0.0
         """Seconds that the least active of `all` had when one was last folded."""
-        self._turn = 0
+        self._next = 0
 
     def announce(self, stream: events.Stream) -> None:
         if stream.id in self.all:
@@ -236,8 +236,8 @@ class Streams:
     def think(self, most: int = 4) -> None:
         stats = list(self.all.values())
         for _ in range(min(most, len(stats))):
-            self._turn = (self._turn + 1) % len(stats)
-            stats[self._turn].think()
+            self._next = (self._next + 1) % len(stats)
+            stats[self._next].think()
 
     def think_all(self) -> None:
         for stats in self.all.values():

@@ -20,7 +20,7 @@ _TWENTIETH = 50_000_000
 _PARTS = 32
 
 
-class Ring:
+class RecentRows:
     """The newest `size` rows of a few columns, in order of arrival. Takes memory as rows come."""
 
     def __init__(self, size: int, *kinds: type[np.generic]) -> None:
@@ -109,14 +109,14 @@ class Blocks:
         self._held = 0
         self._stride = 1
         self._seen = 0
-        self._tail: Ring | None = None
+        self._tail: RecentRows | None = None
         if tail:
             self.keep_tail()
 
     def keep_tail(self) -> None:
         """Keeps the last seconds in more detail from now on, beginning with what there is."""
         if self._tail is None:
-            self._tail = Ring(_TAIL, np.float64, np.int64, np.float64, np.float64)
+            self._tail = RecentRows(_TAIL, np.float64, np.int64, np.float64, np.float64)
             self._push_tail(self._join())
 
     def add(self, new: Stretch) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .blocks import Floats, Ints, Ring
+from .blocks import Floats, Ints, RecentRows
 from .spread import BUCKETS, Spread, bucket_of
 
 BIN_NS = 50_000_000
@@ -83,7 +83,7 @@ class Series:
         self.minimum = float("nan")
         self.maximum = float("nan")
         self._first_ns: int | None = None
-        self._recent = Ring(RAW, np.int64, np.float64)
+        self._recent = RecentRows(RAW, np.int64, np.float64)
         self._newest: Ints = np.full((LEVELS, 1), -1, np.int64)
         self._allocate(np.ones((LEVELS, 1), np.int64))
         self.mark()

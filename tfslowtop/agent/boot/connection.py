@@ -1,9 +1,8 @@
-"""The watched process's end of a session: reaches the watcher, starts the agent, and lets go without it.
+"""The watched process's link to the watcher: connects, starts the agent, and survives the watcher's end.
 
-The first connection is made while TensorFlow or NumPy is about to be imported, by a watcher that is there.
-When it hangs up (it was closed, or killed, or its SSH connection dropped), the hooks come off and a thread
-begins to wait, blocked and free of cost, for the next one. What waits is the kernel's `recv`: nothing is
-polled.
+The first connection is made just before TensorFlow or NumPy is imported. When the watcher hangs up (it was
+closed or killed, or its SSH connection dropped), the hooks are removed and a thread waits for the next
+watcher. It blocks in `recv`, so waiting costs nothing.
 """
 
 from __future__ import annotations
@@ -25,15 +24,16 @@ from ..safety.shield import shielded
 from ..safety.signal_handlers import let_through
 from ..sender import Agent, start_thread
 
-#: The socket's number in the watched process: away from the script's own files, and select() takes it.
+#: The socket's number in the watched process: away from the script's own files, and small enough for
+#: select().
 _DESCRIPTOR = 900
-#: How far below the limit it is where so many files are not allowed.
+#: Distance from the limit where fewer files are allowed.
 _BELOW_LIMIT = 16
 
-#: Seconds before a connection that was lost is made again.
+#: Seconds before a lost connection is made again.
 _PAUSE = 0.5
 
-#: Python leaves frames of this file out of the traceback of a failing import.
+#: Python hides frames of this file in the traceback of a failing import.
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap_external>"
 
 
@@ -42,7 +42,7 @@ class Attachment(Protocol):
 
 
 class _Channel(SocketChannel):
-    """Says when it died."""
+    """Reports when it has died."""
 
     def __init__(self, sock: socket.socket, on_gone: Callable[[], object]) -> None:
         super().__init__(sock)
@@ -54,9 +54,9 @@ class _Channel(SocketChannel):
             self._on_gone.pop()()
 
     def forget(self) -> None:
-        """In a forked child: the connection is the parent's, so not a byte goes into it."""
+        """Let go in a forked child: the connection is the parent's, so not a byte may go into it."""
         self.alive = False
-        self._outgoing = bytearray()  # the old one may have been on its way out at that very moment
+        self._outgoing = bytearray()  # the old one may have been in use at the moment of the fork
         self._own.close()
 
 
@@ -70,7 +70,7 @@ class _Unwatched:
         self._agent.close()
 
 
-class Session:
+class WatcherLink:
     def __init__(self, address: str, token: str, step: str | None) -> None:
         self._address, self._token, self._step = address, token, step
         self._pid = os.getpid()
@@ -79,10 +79,10 @@ class Session:
         self._finished = False
 
     def begin(self) -> None:
-        """In the script's own thread, before either is imported, so that no call is missed."""
+        """Connect in the script's own thread, before the import, so that no call is missed."""
         sock = self._connect()
         if sock is None:
-            return  # no watcher and nobody who could bring one back
+            return  # no watcher, and nobody who could bring one back
         atexit.register(shielded(self._finish))
         os.register_at_fork(after_in_child=shielded(self._forked))
         self._watch(sock)
@@ -98,7 +98,7 @@ class Session:
             wanted = min(_DESCRIPTOR, os.sysconf("SC_OPEN_MAX") - _BELOW_LIMIT)
             high = fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD_CLOEXEC, wanted)
         except (OSError, ValueError):
-            return sock  # this process may have next to no files
+            return sock  # the process may be allowed very few files
         sock.close()
         return socket.socket(fileno=high)
 
@@ -111,11 +111,11 @@ class Session:
             self._attachment = _attach(channel, self._step)
         except Exception as error:
             let_through(error)
-            # Nothing is hooked, but the watcher is told, and its leaving is noticed.
+            # Nothing is hooked, but the watcher learns why, and its end is noticed.
             self._attachment = _Unwatched(channel, f"{type(error).__name__}: {error}")
 
     def _left(self) -> None:
-        """The watcher has hung up, or was hung up on."""
+        """React to the end of the connection, from either side."""
         if not self._finished:
             start_thread(self._serve)
 
@@ -128,7 +128,7 @@ class Session:
         own = OwnSocket(sock)
         sock.settimeout(None)  # whatever socket.setdefaulttimeout says in this program
         try:
-            called = sock.recv(1)  # for hours, perhaps: until a watcher comes or whoever brings it is gone
+            called = sock.recv(1)  # perhaps for hours: until a watcher comes or the keeper is gone
         except OSError:
             called = b""
         if called and own.is_ours():
@@ -143,17 +143,17 @@ class Session:
             try:
                 attachment.remove()
             except Exception:
-                pass  # nobody is there to be told
+                pass  # there is nobody to tell
 
     def _finish(self) -> None:
-        """At exit: the hooks come off, the rest is sent."""
+        """Remove the hooks and send the rest, at exit."""
         self._finished = True
         if os.getpid() == self._pid and self._channel is not None:
             self._let_go()
             self._channel.close()
 
     def _forked(self) -> None:
-        # The attachment takes its own hooks off in a child; it must still be there to do so.
+        # The attachment removes its own hooks in a child, so it must still exist.
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.forget()
@@ -165,7 +165,7 @@ def _attach(channel: _Channel, step: str | None) -> Attachment:
 
     execute = getattr(getattr(imports, "_Loader", None), "exec_module", None)
     if isinstance(execute, FunctionType):
-        # When TensorFlow itself fails to import, its traceback is the one that it has without us.
+        # When TensorFlow itself fails to import, its traceback must look as it does without us.
         execute.__code__ = execute.__code__.replace(co_filename=_IMPORT_SYSTEM)
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None) or sys.argv[0]
@@ -174,10 +174,10 @@ def _attach(channel: _Channel, step: str | None) -> Attachment:
 
 
 def _wait_for_import(name: str) -> None:
-    """Hooks go in before an import or after it, not in the middle."""
+    """Wait for the end of an import: hooks go in before or after it, not in the middle."""
     while getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
         time.sleep(0.1)
 
 
 def begin(address: str, token: str, step: str | None) -> None:
-    Session(address, token, step).begin()
+    WatcherLink(address, token, step).begin()

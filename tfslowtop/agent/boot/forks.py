@@ -1,8 +1,8 @@
-"""What happens when the program forks: its child is not watched, and fork does not warn of our thread.
+"""Handles forks: the child is not watched, and our thread causes no warning.
 
-From Python 3.12 on, a fork warns when there are other threads. In a program that has none of its own, our
-thread would make that warning, so it is not there while such a program forks. The real TensorFlow has threads
-from its first op on: then nothing is changed by ours.
+From Python 3.12 on, fork warns when there are other threads. In a program without threads of its own, ours
+would cause that warning, so it is stopped while such a program forks. The real TensorFlow has threads from
+its first op on; then nothing changes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..safety.interrupt import Interrupt
 from ..safety.shield import Shield, shielded
 from ..sender import Agent
 
-#: Seconds to wait until a thread that has ended is gone for the system too.
+#: Seconds to wait until an ended thread is gone for the operating system too.
 _PATIENCE = 0.1
 
 
 def around_forks(agent: Agent, in_child: MethodType | Callable[[], None]) -> None:
-    """Handlers cannot be taken back, so these keep nothing alive; `in_child` is a method."""
+    """Register the handlers. They cannot be removed, so they keep nothing alive; `in_child` is a method."""
     assert isinstance(in_child, MethodType)
     watched, owner, function = weakref.ref(agent), weakref.ref(in_child.__self__), in_child.__func__
     resting: list[Agent] = []
@@ -52,13 +52,13 @@ def around_forks(agent: Agent, in_child: MethodType | Callable[[], None]) -> Non
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=shielded(after_in_child))
         if sys.version_info >= (3, 12):
-            # Some versions of Python count the threads after all handlers, so ours begins when fork returns:
-            # a call that is pending is made between two instructions, hence no Python here.
+            # Some versions of Python count the threads after all handlers have run, so ours starts when fork
+            # returns: a pending call runs between two instructions, so no Python code is needed here.
             os.register_at_fork(before=rest.call, after_in_parent=Interrupt(after).request)
 
 
 def _threads() -> int:
-    """How many this process has, or 0 where that cannot be told."""
+    """Count the threads of this process; 0 where that is unknown."""
     try:
         return len(os.listdir("/proc/self/task"))  # noqa: PTH208  as cheap as it gets
     except OSError:

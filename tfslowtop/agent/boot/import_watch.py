@@ -1,8 +1,8 @@
-"""Says when a module's import begins and ends, without importing anything itself.
+"""Reports when a module's import begins and ends, without importing anything itself.
 
-A finder at the front of `sys.meta_path` that finds nothing: it asks the others, and lends a loader of its own
-to the modules that somebody waits for. A module that is merely looked for (`importlib.util.find_spec`), or
-whose import fails, is still waited for.
+It is a finder at the front of `sys.meta_path` that asks the other finders, and wraps the loader of modules
+that somebody waits for. A module that is merely looked up (`importlib.util.find_spec`), or whose import
+fails, is still waited for.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ class _Loader(importlib.abc.Loader):
         return self._inner.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        # The module keeps its own loader: whoever asks for its source or resources finds what was there
-        # before.
+        # The module keeps its own loader, for whoever asks for its source or resources.
         module.__loader__ = self._inner
         if module.__spec__ is not None:
             module.__spec__.loader = self._inner
@@ -60,9 +59,9 @@ class Watch(importlib.abc.MetaPathFinder):
         self._searching = 0
 
     def on_import(self, name: str, *, before: Callback = _nothing, after: Callback = _nothing) -> None:
-        """Calls `before` and `after` around the import of `name`; `after` at once if it is there already."""
+        """Call `before` and `after` around the import of `name`; `after` at once if it is already imported."""
         if name in sys.modules:
-            importlib.import_module(name)  # waits, if another thread is in the middle of it
+            importlib.import_module(name)  # waits if another thread is importing it
             after()
             return
         self._waiting[name] = (before, after)
@@ -80,7 +79,7 @@ class Watch(importlib.abc.MetaPathFinder):
         me = get_ident()
         if fullname not in self._waiting or self._searching == me:
             return None
-        self._searching = me  # another finder of this kind may ask everybody again, us too
+        self._searching = me  # another finder of this kind may ask all finders again, including us
         try:
             spec = _search(fullname, path, target, but=self)
         finally:

@@ -1,3 +1,3 @@
-"""What can be learnt about the program's code and data: whose code a line is, which containers the program
-holds, and which line fills them. Nothing here changes or calls the program.
+"""What can be learnt about the program's code and data: who owns a line, which containers grow, and which
+line fills them. Nothing here changes the program or runs any of its code.
 """

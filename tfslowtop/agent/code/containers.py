@@ -1,8 +1,8 @@
-"""What can be reached by the program's own names: its containers, how long they are, and what they hold.
+"""Scans what the program's own names reach: its containers, how long they are, and what they hold.
 
-Only the built-in types' own methods are used, so no code of the program's runs, and nothing is changed. It is
-for the thread that owns the frames: all that is looked at stands still, and every reference is dropped before
-that thread goes on.
+Only the built-in types' own methods are used, so none of the program's code runs and nothing changes. The
+thread that owns the frames does it: everything stands still meanwhile, and every reference is dropped before
+that thread continues.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from types import (
 from typing import Any, NamedTuple
 
 from ..safety.signal_handlers import let_through
-from .ownership import Places
+from .ownership import Ownership
 
-#: Nanoseconds of this thread's own time after which a look ends, wherever it is.
+#: Nanoseconds of CPU time after which a scan ends, wherever it is.
 _BUDGET = 5_000_000
 _DEEP = 5
-#: A longer container is measured and its newest entry looked at; a shorter one is looked through.
+#: A longer container is measured by its length and newest entry; a shorter one is scanned.
 _LONG = 32
-#: Up to this length, what its entries contain is counted together: a list for each user, say.
+#: Up to this length, the containers among its entries are counted together: a list per user, say.
 _MANY = 1024
-#: Parts of an entry by which its size is judged.
+#: Parts of an entry from which its size is estimated.
 _LOOKED_AT = 16
 _CONTAINERS = (list, dict, set, deque)
 _OPTIMIZED = 0x1
 #: Before Python 3.13 a function's variables are read into a dict that `locals()` shares: a function that uses
-#: one of these is left alone.
+#: one of these is skipped.
 _SHARED = frozenset({"locals", "vars", "dir", "eval", "exec", "f_locals"})
-#: Attributes that Python and TensorFlow give to objects of the user's classes.
+#: Attributes that Python and TensorFlow add to objects of the user's classes.
 _NOT_THEIRS = ("__", "_self_", "_tf_", "_tracker")
 _TENSORS = ("EagerTensor", "ResourceVariable")
 _PLAIN = (str, bytes, bytearray, int, float, complex)
@@ -56,34 +56,35 @@ class Kept(NamedTuple):
     kind: str
     length: int
     bytes: int
-    """Of one entry, the newest, about."""
+    """The approximate size of one entry, the newest."""
     tensor: bool
-    """Whether there is a tensor in that entry."""
+    """Whether that entry contains a tensor."""
     place: tuple[str, int] | None
-    """Where it is filled, if that is known from the thing itself."""
+    """Where it is filled, if the object itself says so."""
     of: int = 1
-    """How many containers these are, counted together."""
+    """How many containers are counted together here."""
     bounded: bool = False
     """Whether it has a maximum length."""
 
 
-class Look:
-    def __init__(self, places: Places) -> None:
-        self._places = places
+class ContainerScan:
+    def __init__(self, ownership: Ownership) -> None:
+        self._ownership = ownership
         self._end = time.thread_time_ns() + _BUDGET
         self._met: set[int] = set()
         self.found: list[Kept] = []
         self.arrays: dict[str, tuple[int, int]] = {}
-        """Rows and bytes of NumPy's arrays, by name."""
+        """Rows and bytes of NumPy arrays, by name."""
         self.whole = True
-        """Whether it came to its end."""
+        """Whether the scan was completed."""
 
     def around(
         self, frame: FrameType | None, modules: Iterable[str] = (), lent: dict[str, Any] | None = None
     ) -> None:
-        """All names of the user's frames from here outwards, then of these modules, and what is lent."""
+        """Scan the names of the user's frames from `frame` outwards, of these modules, and the objects in
+        `lent`."""
         while frame is not None:
-            if not self._places.is_library(frame.f_code.co_filename):
+            if not self._ownership.is_library(frame.f_code.co_filename):
                 if frame.f_code.co_flags & _OPTIMIZED:
                     self._names(variables(frame))
                 self._module(frame.f_globals)
@@ -106,7 +107,7 @@ class Look:
                     self._visit(value, name, 0)
                 except Exception as error:
                     let_through(error)
-                    # Else another thread has changed it meanwhile: it is looked at another time.
+                    # Otherwise another thread has changed it meanwhile: another scan will see it.
 
     def _visit(self, value: Any, name: str, depth: int) -> None:
         kind = type(value)
@@ -118,7 +119,10 @@ class Look:
             self.whole = False
             return
         self._met.add(id(value))
-        if _called(kind) in ("ListWrapper", "_DictWrapper"):  # TensorFlow's, around a list of a tf.Module's
+        if _called(kind) in (
+            "ListWrapper",
+            "_DictWrapper",
+        ):  # TensorFlow's wrapper around a list of a tf.Module
             value = _wrapped(value)
             kind = type(value)
         if issubclass(kind, _CONTAINERS):
@@ -129,7 +133,16 @@ class Look:
             self._cache(value, name)
         elif _is_array(kind):
             self.arrays[name] = (value.shape[0] if value.shape else 0, value.nbytes)
-        elif issubclass(kind, tuple):
+        elif kind is GeneratorType:
+            self._generator(value)
+        elif kind is MethodType:
+            self._visit(value.__self__, name, depth)
+        else:
+            self._object(value, kind, name, depth)
+
+    def _object(self, value: Any, kind: type, name: str, depth: int) -> None:
+        """Scan the parts of a tuple, a partial, or an object of the program's own classes."""
+        if issubclass(kind, tuple):
             fields = _fields(kind)
             for number in range(min(tuple.__len__(value), _LONG)):
                 part = f"{name}.{fields[number]}" if number < len(fields) else f"{name}[{number}]"
@@ -137,10 +150,6 @@ class Look:
         elif kind is functools.partial:
             for part in _held(value, kind):
                 self._visit(part, name, depth + 1)
-        elif kind is MethodType:
-            self._visit(value.__self__, name, depth)
-        elif kind is GeneratorType:
-            self._generator(value)
         elif kind is SimpleNamespace or self._own(value if issubclass(kind, type) else kind):
             inside = type.__getattribute__(value, "__dict__") if issubclass(kind, type) else attributes(value)
             for key, part in list(inside.items()):
@@ -151,7 +160,7 @@ class Look:
         length, newest, before = measure(value, kind)
         size, tensor = weigh(newest, but=set(_bases(before))) if length else (0, False)
         if _has_tape(newest):
-            size, tensor = 0, True  # what it has recorded cannot be looked at
+            size, tensor = 0, True  # what it has recorded cannot be measured
         bounded = _is_bounded(value, kind)
         shown = _shown(value, kind)
         self.found.append(Kept(name, id(value), shown, length, size, tensor, None, bounded=bounded))
@@ -168,7 +177,7 @@ class Look:
                 self._visit(base.__getitem__(value, number), f"{name}[{number}]", depth + 1)
 
     def _together(self, value: Any, kind: type, name: str) -> None:
-        """The containers that are its entries, or that those have as attributes, as if they were one."""
+        """Count the containers among the entries, or among their attributes, as if they were one."""
         found: dict[str, list[Any]] = {}
         base: Any = list if issubclass(kind, list) else deque
         entries = list(dict.values(value) if issubclass(kind, dict) else base.__iter__(value))
@@ -187,7 +196,7 @@ class Look:
             bounded = _is_bounded(part, type(part))
             shown = _shown(part, type(part)) + ("" if bounded else f" for each of {len(parts)}")
             length = sum(m[0] for m in measured)
-            # The container's own id is for itself.
+            # The positive id stands for the container itself.
             together = f"{name}[...]{suffix}"
             self.found.append(
                 Kept(together, -id(value), shown, length, size, tensor, None, len(parts), bounded)
@@ -196,25 +205,25 @@ class Look:
     def _cache(self, value: Any, name: str) -> None:
         inner = value.__wrapped__
         inner = inner.__func__ if type(inner) is MethodType else inner
-        if type(inner) is FunctionType and not self._places.is_library(inner.__code__.co_filename):
+        if type(inner) is FunctionType and not self._ownership.is_library(inner.__code__.co_filename):
             place = (inner.__code__.co_filename, inner.__code__.co_firstlineno)
             length = value.cache_info().currsize
             self.found.append(Kept(name, id(value), "lru_cache", length, 0, False, place))
 
     def _generator(self, value: Any) -> None:
-        """What one that waits to go on has in its variables."""
+        """Scan the variables of a suspended generator."""
         frame = value.gi_frame
         if (
             frame is not None
             and not value.gi_running
-            and not self._places.is_library(frame.f_code.co_filename)
+            and not self._ownership.is_library(frame.f_code.co_filename)
         ):
             self._names(variables(frame))
 
     def _function(self, value: FunctionType, depth: int) -> None:
-        """What a closure or a default argument keeps."""
+        """Scan what a closure or a default argument keeps."""
         code = value.__code__
-        if self._places.is_library(code.co_filename):
+        if self._ownership.is_library(code.co_filename):
             return
         for cell_name, cell in zip(code.co_freevars, value.__closure__ or (), strict=False):
             self._visit(_contents(cell), cell_name, depth + 1)
@@ -224,24 +233,24 @@ class Look:
             self._visit(default, argument, depth + 1)
 
     def _own(self, kind: type) -> bool:
-        """Whether a class is the program's."""
+        """Whether a class belongs to the program."""
         module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
         file = vars(module).get("__file__") if type(module) is ModuleType else None
-        return type(file) is str and not self._places.is_library(file)
+        return type(file) is str and not self._ownership.is_library(file)
 
 
-def own_modules(places: Places) -> dict[str, str]:
-    """The user's modules that are imported by now, and their files. Takes milliseconds; for any thread."""
+def own_modules(ownership: Ownership) -> dict[str, str]:
+    """Return the user's imported modules and their files. Takes milliseconds; safe on any thread."""
     found = {}
     for name, module in sys.modules.copy().items():
         file = vars(module).get("__file__") if type(module) is ModuleType else None
-        if type(file) is str and not places.is_library(file):
+        if type(file) is str and not ownership.is_library(file):
             found[name] = file
     return found
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """The variables of a function's frame, of this thread; the frame is left as it was."""
+    """Return the variables of a function's frame on this thread, and leave the frame as it was."""
     code = frame.f_code
     if sys.version_info >= (3, 13):
         return dict(frame.f_locals)
@@ -249,14 +258,14 @@ def variables(frame: FrameType) -> dict[str, Any]:
         return {}
     shared = frame.f_locals
     result = dict(shared)
-    # The frame keeps this dict until it ends, and with it all that is in it now. Nobody else has it.
+    # The frame would keep this dict, and all that is in it, until it ends. Nobody else refers to it.
     if sys.getrefcount(shared) <= 3:
         shared.clear()
     return result
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    """An object's own, without asking its class."""
+    """Return an object's own attributes, without asking its class."""
     try:
         inside = object.__getattribute__(value, "__dict__")
     except Exception as error:
@@ -270,12 +279,12 @@ def attributes(value: Any) -> dict[str, Any]:
         try:
             found[name] = slot.__get__(value)
         except AttributeError:
-            pass  # not given yet
+            pass  # not set yet
     return found
 
 
 def _fields(kind: type) -> tuple[str, ...]:
-    """The names of a named tuple's."""
+    """Return the field names of a named tuple."""
     for base in type.__getattribute__(kind, "__mro__"):
         names = type.__getattribute__(base, "__dict__").get("_fields")
         if type(names) is tuple:
@@ -284,7 +293,7 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 
 def _slots(kind: type) -> dict[str, MemberDescriptorType]:
-    """What its classes have in place of a dict; of classes in Python, not of those in C."""
+    """Return the slots of its classes; of those written in Python, not in C."""
     return {
         name: part
         for base in type.__getattribute__(kind, "__mro__")
@@ -295,7 +304,7 @@ def _slots(kind: type) -> dict[str, MemberDescriptorType]:
 
 
 def _shown(value: Any, kind: type) -> str:
-    """What kind of container it is; of a deque with its bound, if it has one."""
+    """Name the type of a container; of a deque with its bound, if it has one."""
     return f"deque({value.maxlen})" if _is_bounded(value, kind) else _called(kind)
 
 
@@ -317,7 +326,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def measure(value: Any, kind: type) -> tuple[int, Any, Any]:
-    """Length of a container, its newest entry and the one before, by the built-in type's own methods."""
+    """Return the length, the newest entry and the one before, by the built-in type's own methods."""
     if issubclass(kind, dict):
         newest, before = [*itertools.islice(reversed(dict.values(value)), 2), None, None][:2]
         return dict.__len__(value), newest, before
@@ -330,7 +339,7 @@ def measure(value: Any, kind: type) -> tuple[int, Any, Any]:
 
 
 def _has_tape(value: Any, depth: int = 0) -> bool:
-    """Whether there is a tf.GradientTape in it, which keeps all that it has recorded."""
+    """Whether it contains a tf.GradientTape, which keeps all that it has recorded."""
     kind = type(value)
     if kind in (list, tuple, dict) and depth < 2:
         parts = value.values() if kind is dict else value
@@ -339,7 +348,7 @@ def _has_tape(value: Any, depth: int = 0) -> bool:
 
 
 def _bases(value: Any, depth: int = 0) -> Iterator[int]:
-    """The arrays of which it has parts, by id."""
+    """Yield the ids of arrays of which it holds parts."""
     kind = type(value)
     if _is_array(kind) and _is_array(type(value.base)):
         yield id(value.base)
@@ -349,8 +358,8 @@ def _bases(value: Any, depth: int = 0) -> Iterator[int]:
 
 
 def weigh(value: Any, depth: int = 0, but: Container[int] = ()) -> tuple[int, bool]:
-    """About how many bytes it holds, and whether a tensor is in it. A part of an array keeps all of that;
-    those are left out that others keep as well."""
+    """Estimate its bytes, and whether it contains a tensor. A view keeps its whole array; arrays in `but` are
+    left out, because others keep them as well."""
     kind = type(value)
     if kind in _PLAIN:
         return sys.getsizeof(value), False
@@ -379,11 +388,11 @@ def _contents(cell: CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
-        return _missing  # an empty one
+        return _missing  # an empty cell
 
 
 def _held(value: Any, kind: type) -> Iterable[Any]:
-    """What an object keeps alive; of a function what it took from where it was made, and its defaults."""
+    """Return what an object keeps alive; of a function, its closure and defaults."""
     if kind is FunctionType:
         taken = [part for cell in value.__closure__ or () if (part := _contents(cell)) is not _missing]
         return [*taken, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]

@@ -1,7 +1,7 @@
-"""Which line makes a container longer: read from the source, by the name under which it was found.
+"""Finds the line that makes a container longer, in the source, by the name under which it was found.
 
-By patterns and indentation. `ast.parse` is not for a thread beside the program's: on Python 3.11, ours and
-AutoGraph's at the same time ended in a SystemError, which can be in either.
+It uses patterns and indentation. `ast.parse` is not safe on a second thread: on Python 3.11, running it at
+the same time as AutoGraph ended in a SystemError in either of them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _METHODS = "append|appendleft|extend|extendleft|insert|add|setdefault|update|put
 _FILLS = rf"(?:\[[^\]]*\])*\.(?:{_METHODS})\s*\(|\[.*\]\s*=(?!=)|(?:\[[^\]]*\])*\s*[+|]="
 
 
-def grows(files: Iterable[str], name: str, loops: set[tuple[str, int]]) -> tuple[str, int]:
-    """File and line; of several, one in the body of a loop that goes round, then one in a function."""
+def find_fill_site(files: Iterable[str], name: str, loops: set[tuple[str, int]]) -> tuple[str, int]:
+    """Return file and line; preferably in the body of a running loop, then in a function."""
     fills = re.compile(rf"\b{re.escape(last_name(name))}(?:{_FILLS})")
     best: tuple[int, int, str, int] | None = None
     for order, file in enumerate(dict.fromkeys(files)):
@@ -30,12 +30,12 @@ def grows(files: Iterable[str], name: str, loops: set[tuple[str, int]]) -> tuple
 
 
 def last_name(name: str) -> str:
-    """`self.log['loss']` is filled where `.log[...]` is."""
+    """Return the name by which it is filled: `self.log['loss']` is filled where `.log[...]` is."""
     return re.sub(r"\[[^\]]*\]", "", name).rpartition(".")[2]
 
 
 def _body(lines: list[str], header: int) -> range:
-    """The lines that are indented further than the one at which a loop begins."""
+    """Return the lines that are indented further than the header of a loop."""
     if not 0 < header <= len(lines):
         return range(0)
     depth, number = _indent(lines[header - 1]), header

@@ -1,4 +1,4 @@
-"""Whose code a frame runs: the user's own, or a library's that is folded away."""
+"""Decides who owns a line of code: the user, or a library."""
 
 # File names come and go as text here, thousands of them.
 # ruff: noqa: PTH100, PTH118, PTH120, PTH206
@@ -19,7 +19,7 @@ _PARTS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _MAKERS = ("__autograph_generated_file",)
 
 
-class Places:
+class Ownership:
     def __init__(self, script: str) -> None:
         self._own = self._package_of(script)
         self._inside_own = os.path.join(self._own, "")
@@ -31,8 +31,8 @@ class Places:
 
     @staticmethod
     def _package_of(script: str) -> str:
-        """An installed package that is itself the script (`-m package.train`) is the user's own code."""
-        if script.rpartition(os.sep)[2] == "-m":  # as Python calls it until it has imported the package
+        """Find the installed package that is itself the script (`-m package.train`): it counts as the user's."""
+        if script.rpartition(os.sep)[2] == "-m":  # Python's name for it until the package is imported
             script = _run_as_module()
         path = os.path.abspath(script) if script else ""
         for part in _PARTS:
@@ -60,7 +60,7 @@ class Places:
         return any(part in path for part in _PARTS) or path.startswith(self._roots)
 
     def is_users(self, error: BaseException) -> bool:
-        """Whether an error out of our code is the program's: a signal's handler ran there and raised it."""
+        """Whether an error from our code belongs to the program: a signal handler ran there and raised it."""
         at = error.__traceback__
         while at is not None:
             if not self.is_library(at.tb_frame.f_code.co_filename):
@@ -69,7 +69,7 @@ class Places:
         return False
 
     def user_frame(self, frame: FrameType | None) -> FrameType | None:
-        """The innermost frame of the user's own code, from `frame` outwards."""
+        """Find the innermost frame of the user's own code, from `frame` outwards."""
         known = self._known
         while frame is not None:
             file = frame.f_code.co_filename
@@ -87,7 +87,7 @@ class Places:
 
 
 def _run_as_module() -> str:
-    """The file of the package of `python -m package.module`, from the command line."""
+    """Return the file of the package in `python -m package.module`, from the command line."""
     arguments = iter(sys.orig_argv[1:])
     for argument in arguments:
         if argument in ("-W", "-X"):
@@ -101,7 +101,7 @@ def _run_as_module() -> str:
 
 
 def function_of(function: Any) -> Any:
-    """What is behind decorators, bound methods and partials."""
+    """Unwrap decorators, bound methods and partials."""
     inner: Any
     for _ in range(20):
         if isinstance(function, functools.partial):
@@ -115,7 +115,7 @@ def function_of(function: Any) -> Any:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code behind decorators, bound methods, partials and callable objects."""
+    """Return the code behind decorators, bound methods, partials and callable objects."""
     function = function_of(function)
     code: Any = getattr(function, "__code__", None)
     if code is None and not isinstance(function, type) and callable(function):

@@ -1,8 +1,8 @@
-"""What TensorFlow's own allocator has in use on each GPU, once a second, and which GPUs it was shown.
+"""Reads what TensorFlow's own allocator uses on each GPU, once a second, and which GPUs it can see.
 
-TensorFlow takes nearly all of a GPU's memory at its start, so the driver's figure never moves again; this one
-does. It is read only where a GPU is and once the program has used TensorFlow: asking earlier would make the
-context for it, and with that its choice of devices and of memory growth.
+TensorFlow takes nearly all of a GPU's memory at its start, so the driver's figure never changes; this one
+does. It is read only where there is a GPU and once the program has used TensorFlow: asking earlier would
+initialise the context, and with it the choice of devices and of memory growth.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 
 from ..protocol.events import Gauge
 from ..protocol.names import tf_gpu_gauge
-from .base import Hook, context
-from .context import Kit
+from .base import Hook, tensorflow_context
+from .context import HookContext
 
 _EVERY = 1_000_000_000
-#: Refusals in a row after which a device is left alone: an allocator that keeps no count never will.
+#: Refusals in a row after which a device is left alone: an allocator without statistics never has any.
 _PATIENCE = 3
 
 
@@ -28,7 +28,7 @@ _SHOWN = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 
 def shown() -> tuple[str, ...]:
-    """Those that are set here and now, as `name=value`."""
+    """Return the variables that are set now, as `name=value`."""
     return tuple(f"{name}={os.environ[name]}" for name in _SHOWN if name in os.environ)
 
 
@@ -41,25 +41,25 @@ class Allocator:
         self._limits: dict[int, int] | None = None
 
     def read(self, now: int) -> list[Gauge]:
-        """`tf.gpu.N.memory`, `.peak` and `.limit`, bytes; nothing more often than once a second."""
+        """Read `tf.gpu.N.memory`, `.peak` and `.limit` in bytes, at most once a second."""
         if now < self._next:
             return []
         self._next = now + _EVERY
         try:
             return self._read(now)
         except Exception:
-            # What these names were in one version of TensorFlow they may not be in another.
+            # These names may differ in another version of TensorFlow.
             return []
 
     def _read(self, now: int) -> list[Gauge]:
-        chosen = context()
+        chosen = tensorflow_context()
         tensorflow: Any = sys.modules.get("tensorflow")
         if tensorflow is None or chosen is None:
             return []
         found: list[Gauge] = []
         gpus = _gpus(chosen)
         if gpus and self._limits is None:
-            self._limits = {}  # asked once, whatever comes of it
+            self._limits = {}  # asked once, whatever the answer
             self._limits = _limits(chosen)
         for logical, number in gpus:
             if self._refused.get(logical, 0) >= _PATIENCE:
@@ -77,12 +77,12 @@ class Allocator:
         return found
 
 
-def _limits(context: Any, kind: str = "GPU") -> dict[int, int]:
-    """What the allocator of each logical GPU may take at most, which no public function tells."""
+def _limits(tf_context: Any, kind: str = "GPU") -> dict[int, int]:
+    """Read the limit of each logical GPU's allocator, which no public function returns."""
     eager: Any = sys.modules.get("tensorflow.python.pywrap_tfe")
     graph: Any = sys.modules.get("tensorflow.python.client.pywrap_tf_session")
     try:
-        devices = eager.TFE_ContextListDevices(context._context_handle)
+        devices = eager.TFE_ContextListDevices(tf_context._context_handle)
     except Exception:
         return {}
     try:
@@ -95,12 +95,12 @@ def _limits(context: Any, kind: str = "GPU") -> dict[int, int]:
         eager.TF_DeleteDeviceList(devices)
 
 
-def _gpus(context: Any) -> list[tuple[int, int]]:
-    """TensorFlow's numbers of its GPUs: the logical one that it is asked by, and the physical one."""
-    logical = [each for each in context._logical_devices or () if each.device_type == "GPU"]
-    visible = [each for each in context._visible_device_list or () if each.device_type == "GPU"]
+def _gpus(tf_context: Any) -> list[tuple[int, int]]:
+    """Return TensorFlow's numbers of its GPUs: the logical one, by which it is asked, and the physical one."""
+    logical = [each for each in tf_context._logical_devices or () if each.device_type == "GPU"]
+    visible = [each for each in tf_context._visible_device_list or () if each.device_type == "GPU"]
     physical = [re.search(r"(\d+)$", each.name) for each in visible]
-    # A GPU that was cut into several logical ones has no figure of its own: those keep their numbers.
+    # A GPU that is split into several logical ones has no figure of its own: those keep their numbers.
     if len(visible) == len(logical) and all(physical):
         return [(n, int(each.group(1))) for n, each in enumerate(physical) if each is not None]
     return [(n, n) for n in range(len(logical))]
@@ -109,13 +109,13 @@ def _gpus(context: Any) -> list[tuple[int, int]]:
 class AllocatorHook(Hook):
     title = "TensorFlow's GPU memory"
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
+    def __init__(self, context: HookContext) -> None:
+        super().__init__(context)
         self._allocator = Allocator()
 
-    def place(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType) -> None:
         pass
 
     def tick(self, now: int) -> None:
         for gauge in self._allocator.read(now):
-            self.kit.gauge(gauge.name, gauge.at, gauge.value)
+            self.context.gauge(gauge.name, gauge.at, gauge.value)

@@ -1,4 +1,4 @@
-"""What all hooks share: the clock, the loops, the streams by place, the tallies, and where errors go."""
+"""What all hooks share: the tracker, the streams by line, the tallies, and the handling of our own errors."""
 
 from __future__ import annotations
 
@@ -9,72 +9,73 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from ..code.ownership import Places
+from ..code.ownership import Ownership
 from ..protocol.events import Gauge, Note
 from ..protocol.names import GaugeName, StreamKind, TallyKind
 from ..safety.signal_handlers import let_through
 from ..safety.weak_table import WeakTable
 from ..sender import Agent
-from ..steps.streams import DATA, UPDATE, Loop, Turn
+from ..steps.streams import DATA, UPDATE, Iteration, Stream
 from ..steps.tracker import Tracker
 from ..tallies import Tallies
-from .patch import Wrap, unseen
+from .patch import Wrap, hide_wrapper_frame
 from .tracing_state import Tracing
 
 _MAX_NOTES = 20
 
-#: Streams of things that are called. What comes later shares one stream with all others of its kind: each
-#: takes a kilobyte of the program's memory and a look at every tick.
+#: Streams of calls. Later ones share one stream per kind: each takes a kilobyte of the program's memory and a
+#: look at every tick.
 MOST_STREAMS = 1_000
 
 
-class Kit:
+class HookContext:
     def __init__(self, agent: Agent, script: str) -> None:
         self.agent = agent
         self.errors = 0
-        self.places = Places(script)
-        self.tracker = Tracker(self.places, self.oops)
-        self.tallies = Tallies(self.places)
+        self.ownership = Ownership(script)
+        self.tracker = Tracker(self.ownership, self.report_error)
+        self.tallies = Tallies(self.ownership)
         self.tracing = Tracing()
-        """Which threads trace a function: what they do then is part of the trace."""
+        """Which threads are tracing a function: what they do then is part of the trace."""
         self.pulls = [0, 0]
-        """Results pulled to the host so far; the bits of that number that must be zero to look at one."""
+        """Results pulled to the host so far, and the bits of that number that must be zero to look at one."""
         self.traces = 0
-        """How many there have been."""
+        """The number of traces so far."""
         self.sources: set[int] = set()
         """Variables that gradients were taken of, by id."""
-        self.functions: list[Loop] = []
-        self.by_code: dict[int | str, Loop] = {}
+        self.functions: list[Stream] = []
+        self.by_code: dict[int | str, Stream] = {}
         """The streams of tf.functions, by the id of their code (or by name)."""
         self.concrete: WeakTable[tuple[CodeType | None, int]] = WeakTable()
         """The code that a concrete function was traced from, and the id of its cache."""
         self.graphs: WeakTable[None] = WeakTable()
         """Graphs that a Session has run."""
         self.trace_runs = False
-        """Whether there are runs of Sessions that are not told by their time alone: see `hooks.runs`."""
+        """Whether some Session.run calls need a trace to be understood: see `traced_runs`."""
         self.lent: dict[str, Callable[[], Any]] = {}
-        """Objects of the program's that only a library has a name for, by their class."""
+        """Objects of the program's that only a library holds, by their class."""
         self.busy: set[tuple[str, int]] = set()
-        """What is being created, loaded, saved right now, and by which thread."""
+        """What is being created, loaded or saved right now, and by which thread."""
         self.does: dict[int, int] = {}
         """What a traced function does, by the id of its cache: functions of the same code may do different
         things."""
         self.importing = False
-        """Whether TensorFlow is being imported; and when that was over."""
+        """Whether TensorFlow is being imported; `imported_at` is when that ended."""
         self.imported_at = 0
-        self._shared: dict[StreamKind, Loop] = {}
-        """By kind: what is one too many."""
-        self._sites: dict[tuple[StreamKind, str, int, int], Loop] = {}
+        self._shared: dict[StreamKind, Stream] = {}
+        """By kind: the stream of all that are beyond the limit."""
+        self._sites: dict[tuple[StreamKind, str, int, int], Stream] = {}
         self._kept: list[CodeType | None] = []
         self._gauges: dict[GaugeName, float] = {}
 
     @property
     def hooked(self) -> bool:
-        """Whether there is anything for hooks to be in: TensorFlow."""
+        """Whether there is anything to hook: TensorFlow."""
         return "tensorflow" in sys.modules
 
-    def oops(self, error: BaseException) -> None:
-        """In an `except` block: an error of our own is counted and told, and never becomes the program's."""
+    def report_error(self, error: BaseException) -> None:
+        """Count and report an error of our own, in an `except` block; re-raise one that belongs to the
+        program."""
         let_through(error)
         self.errors += 1
         if self.errors <= _MAX_NOTES:
@@ -85,7 +86,7 @@ class Kit:
             self.agent.emit(Note(f"the agent's own error: {type(error).__name__}: {error}{where}"))
 
     def keep(self, code: CodeType | None) -> None:
-        """Keeps a code object alive, so that its id stays its own."""
+        """Keep a code object alive, so that its id stays unique."""
         self._kept.append(code)
 
     def gauge(self, name: GaugeName, now: int, value: float) -> None:
@@ -93,8 +94,8 @@ class Kit:
             self._gauges[name] = value
             self.agent.emit(Gauge(name, now, float(value)))
 
-    def stream(self, kind: StreamKind, name: str, file: str, line: int) -> Loop:
-        """Something that is called, with a stream of its own from the start; past a limit, a shared one."""
+    def stream(self, kind: StreamKind, name: str, file: str, line: int) -> Stream:
+        """Open a stream for something that is called; past a limit, return a shared one."""
         if not self.full:
             return self._open(kind, name, file, line)
         if not self._shared:
@@ -106,25 +107,25 @@ class Kit:
             shared = self._shared[kind] = self._open(kind, "others", "", 0)
         return shared
 
-    def _open(self, kind: StreamKind, name: str, file: str, line: int) -> Loop:
-        loop = Loop(kind, name, file, line)
-        loop.stream = self.agent.adopt(loop.buffer, name, kind, file, line, self.places.is_library(file))
-        self.functions.append(loop)
-        return loop
+    def _open(self, kind: StreamKind, name: str, file: str, line: int) -> Stream:
+        stream = Stream(kind, name, file, line)
+        stream.id = self.agent.adopt(stream.buffer, name, kind, file, line, self.ownership.is_library(file))
+        self.functions.append(stream)
+        return stream
 
     @property
     def full(self) -> bool:
-        """Whether there are as many streams as there may be. Then no code needs to be remembered either."""
+        """Whether the limit of streams is reached. Then no code needs to be remembered either."""
         return len(self.functions) >= MOST_STREAMS
 
-    def site(self, kind: StreamKind, name: str, frame: FrameType | None) -> Loop:
-        """The stream of one line of the user's code."""
-        user = self.places.user_frame(frame)
+    def site(self, kind: StreamKind, name: str, frame: FrameType | None) -> Stream:
+        """Return the stream of calls at one line of the user's code."""
+        user = self.ownership.user_frame(frame)
         key = (kind, name, id(user.f_code), user.f_lasti) if user is not None else (kind, name, 0, 0)
-        loop = self._sites.get(key)
-        if loop is None and self.full:
+        stream = self._sites.get(key)
+        if stream is None and self.full:
             return self.stream(kind, name, "", 0)
-        if loop is None:
+        if stream is None:
             if user is not None:
                 self.keep(user.f_code)
             file, line = (user.f_code.co_filename, user.f_lineno or 0) if user is not None else ("", 0)
@@ -133,54 +134,55 @@ class Kit:
                 for s in self._sites.copy().values()
                 if (s.kind, s.name, s.file, s.line) == (kind, name, file, line)
             )
-            loop = next(same, None) or self.stream(kind, name, file, line)
-            self._sites[key] = loop
-        return loop
+            stream = next(same, None) or self.stream(kind, name, file, line)
+            self._sites[key] = stream
+        return stream
 
     def timed(
         self,
-        of: Callable[[FrameType | None, tuple[Any, ...]], Loop],
+        of: Callable[[FrameType | None, tuple[Any, ...]], Stream],
         bits: int,
         *,
         ends: tuple[str, ...] = (),
         when: Callable[[], bool] | None = None,
         first: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
     ) -> Wrap:
-        """A wrapper that times a call into the stream that `of` names, and counts it for the loop around it.
+        """Make a wrapper that times a call into the stream that `of` returns, and counts it for the loop
+        around it.
 
-        `ends` are the names of exceptions that say that there is no more: such a call is no turn of a loop.
-        While a function is traced, the call is only noted as something that this function does. `when` says
-        whether a call counts at all: in a TensorFlow 1 graph, a call builds and does not do. `first` looks at
-        the arguments of every call.
+        `ends` names exceptions that mean "no more data": such a call is not an iteration of the loop. While a
+        function is traced, the call is only recorded as something that this function does. `when` says
+        whether a call counts at all: in a TensorFlow 1 graph, a call only adds ops. `first` gets the
+        arguments of every call.
         """
         mark, gives = bits & UPDATE, bool(bits & DATA)
-        tracing, here, clock, getframe, enter, oops = (
+        tracing, here, clock, getframe, enter, report_error = (
             self.tracing.any,
             self.tracing.here,
             time.perf_counter_ns,
             sys._getframe,
             self.tracker.enter,
-            self.oops,
+            self.report_error,
         )
 
-        def done(turn: Turn | None, loop: Loop, start: int) -> None:
+        def done(iteration: Iteration | None, stream: Stream, start: int) -> None:
             end = clock()
-            loop.buffer.put((start, end - start, 0))
-            if turn is not None:
-                turn.end = end
-                turn.bits |= bits | loop.bits
-                turn.what = id(loop)
+            stream.buffer.put((start, end - start, 0))
+            if iteration is not None:
+                iteration.end = end
+                iteration.bits |= bits | stream.bits
+                iteration.what = id(stream)
 
-        def before(frame: FrameType | None, args: tuple[Any, ...]) -> Loop | None:
+        def before(frame: FrameType | None, args: tuple[Any, ...]) -> Stream | None:
             try:
                 return of(frame, args)
             except Exception as error:
-                oops(error)
+                report_error(error)
                 return None
 
         def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
             def wrapper(*args: Any, **kwds: Any) -> Any:
-                turn = None
+                iteration = None
                 try:
                     if first is not None:
                         first(args, kwds)
@@ -191,17 +193,17 @@ class Kit:
                         return original(*args, **kwds)
                     start = clock()
                     frame = getframe()
-                    turn = enter(frame, start, 0, id(args[0]) if gives else 0)
-                    loop = before(frame.f_back, args)
-                    del frame  # it is this very frame: a cycle
+                    iteration = enter(frame, start, 0, id(args[0]) if gives else 0)
+                    stream = before(frame.f_back, args)
+                    del frame  # it holds this very frame: a cycle
                     result = original(*args, **kwds)
                 except BaseException as error:
-                    if turn is not None and ends and type(error).__name__ in ends:
-                        turn.void = True
-                    unseen(error)
+                    if iteration is not None and ends and type(error).__name__ in ends:
+                        iteration.void = True
+                    hide_wrapper_frame(error)
                     raise
-                if loop is not None:
-                    done(turn, loop, start)
+                if stream is not None:
+                    done(iteration, stream, start)
                 return result
 
             return wrapper
@@ -209,11 +211,16 @@ class Kit:
         return wrap
 
     def noted(self, what: TallyKind, tell: Callable[[FrameType | None, tuple[Any, ...], int], None]) -> Wrap:
-        """A wrapper that tells of every call: by whom it was made, with what, how long it took.
+        """Make a wrapper that reports the caller, the arguments and the wall time of every call.
 
-        What is called on the way to another call of its kind is part of that one.
+        A call inside another call of its kind is part of that one.
         """
-        busy, clock, getframe, oops = self.busy, time.perf_counter_ns, sys._getframe, self.oops
+        busy, clock, getframe, report_error = (
+            self.busy,
+            time.perf_counter_ns,
+            sys._getframe,
+            self.report_error,
+        )
 
         def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
             def wrapper(*args: Any, **kwds: Any) -> Any:
@@ -223,7 +230,7 @@ class Kit:
                 try:
                     result = original(*args, **kwds)
                 except BaseException as error:
-                    unseen(error)
+                    hide_wrapper_frame(error)
                     raise
                 finally:
                     if outermost:
@@ -232,7 +239,7 @@ class Kit:
                     try:
                         tell(getframe().f_back, args, clock() - start)
                     except Exception as error:
-                        oops(error)
+                        report_error(error)
                 return result
 
             return wrapper

@@ -1,4 +1,4 @@
-"""Calls that are fine once and dear in a loop, by the line that makes them: load, save, map_fn, a draw."""
+"""Calls that are fine once and expensive in a loop, by line: load, save, map_fn, a seeded draw."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..protocol.names import (
     TallyKind,
 )
 from .base import Hook, find
-from .patch import NoPlace, Wrap
+from .patch import MissingTarget, Wrap
 
 _TF = "tensorflow.python."
-#: Module: functions and methods to count, and what each is called.
-_PLACES: dict[str, tuple[tuple[str, TallyKind], ...]] = {
+#: By module: functions and methods to count, and as what.
+_TARGETS: dict[str, tuple[tuple[str, TallyKind], ...]] = {
     "keras.src.trainers.trainer": (("Trainer.compile", TALLY_COMPILE),),
     "keras.src.saving.saving_api": (("load_model", TALLY_LOAD), ("save_model", TALLY_SAVE)),
     "keras.src.models.model": (
@@ -34,7 +34,7 @@ _PLACES: dict[str, tuple[tuple[str, TallyKind], ...]] = {
     _TF + "checkpoint.checkpoint_management": (("CheckpointManager.save", TALLY_SAVE),),
     _TF + "training.saver": (("Saver.save", TALLY_SAVE), ("Saver.restore", TALLY_LOAD)),
     _TF + "ops.map_fn": (("map_fn", TALLY_MAP_FN),),
-    # Asked for by each random op that runs eagerly under a global seed.
+    # Called by each random op that runs eagerly under a global seed.
     _TF + "eager.context": (("Context._internal_operation_seed", TALLY_SEEDED_DRAW),),
     _TF + "ops.summary_ops_v2": ((TALLY_FLUSH, TALLY_FLUSH), ("_ResourceSummaryWriter.flush", TALLY_FLUSH)),
 }
@@ -42,32 +42,32 @@ _PLACES: dict[str, tuple[tuple[str, TallyKind], ...]] = {
 
 class CountedHook(Hook):
     title = "what is compiled, loaded and saved"
-    modules = tuple(_PLACES)
+    modules = tuple(_TARGETS)
 
-    def place(self, module: ModuleType) -> None:
-        for name, what in _PLACES[module.__name__]:
+    def install(self, module: ModuleType) -> None:
+        for name, what in _TARGETS[module.__name__]:
             *owner, method = name.split(".")
             try:
                 self.patch(find(module, *owner) if owner else module, method, self._calling(what, name))
-            except NoPlace:
-                pass  # versions differ in which of these there are; each is one witness of several
+            except MissingTarget:
+                pass  # versions differ in which of these exist; each is one witness of several
 
     def _traced_line(self) -> tuple[str, int] | None:
-        """The user's line behind the code that AutoGraph made of it."""
+        """Find the user's line behind the code that AutoGraph generated from it."""
         stack = getattr(sys.modules.get("tensorflow.python.util.tf_stack"), "extract_stack", None)
         for frame in reversed(list(stack())) if stack else ():
-            if not self.kit.places.is_library(frame.filename):
+            if not self.context.ownership.is_library(frame.filename):
                 return frame.filename, frame.lineno or 0
         return None
 
     def _calling(self, what: TallyKind, name: str) -> Wrap:
-        kit = self.kit
+        context = self.context
 
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
-            place = self._traced_line() if kit.tracing.here() is not None else None
+            place = self._traced_line() if context.tracing.here() is not None else None
             if place is not None:
-                kit.tallies.put(what, name, *place, 1, wall)
+                context.tallies.put(what, name, *place, 1, wall)
             else:
-                kit.tallies.add(what, frame, wall, symbol=name)
+                context.tallies.add(what, frame, wall, symbol=name)
 
-        return kit.noted(what, tell)
+        return context.noted(what, tell)

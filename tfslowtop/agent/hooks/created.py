@@ -1,6 +1,7 @@
-"""What is created, and by which line: models, optimizers, variables, datasets, iterators, functions, savers.
+"""Counts what is created at which line: models, optimizers, variables, datasets, iterators, functions,
+savers.
 
-Creating them once is how it is meant; a line that goes on creating them while the steps go by is a finding.
+Creating them once is normal; a line that keeps creating them during the steps is a finding.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from .base import Hook, find
 from .patch import Wrap
 
 _TF = "tensorflow.python."
-#: Module: the classes to watch and what each is called.
-_PLACES: dict[str, tuple[tuple[str, TallyKind], ...]] = {
+#: By module: the classes to watch, and as what their instances count.
+_TARGETS: dict[str, tuple[tuple[str, TallyKind], ...]] = {
     _TF + "eager.polymorphic_function.polymorphic_function": (("Function", TALLY_FUNCTION),),
     _TF + "ops.resource_variable_ops": (("ResourceVariable", TALLY_VARIABLE),),
     _TF + "data.ops.dataset_ops": (("DatasetV2", TALLY_DATASET),),
@@ -38,29 +39,29 @@ _PLACES: dict[str, tuple[tuple[str, TallyKind], ...]] = {
     "tf_keras.src.engine.training": (("Model", TALLY_MODEL),),
     "tf_keras.src.optimizers.optimizer": (("_BaseOptimizer", TALLY_OPTIMIZER),),
 }
-#: A Sequential builds itself a functional model inside: not one more model to its author.
+#: A Sequential builds a functional model inside, which is not another model to its author.
 _PART_OF_ANOTHER = ("Functional", "sequential.py")
-#: A function that loops over a dataset makes datasets of its own while it is traced.
+#: A function that loops over a dataset creates datasets of its own while it is traced.
 _PART_OF_A_TRACE = (TALLY_DATASET, TALLY_ITERATOR)
 
 
 class CreatedHook(Hook):
     title = "what is created while running"
-    modules = tuple(_PLACES)
+    modules = tuple(_TARGETS)
 
-    def place(self, module: ModuleType) -> None:
-        for name, what in _PLACES[module.__name__]:
+    def install(self, module: ModuleType) -> None:
+        for name, what in _TARGETS[module.__name__]:
             self.patch(find(module, name), "__init__", self._creating(what, name))
 
     def _creating(self, what: TallyKind, name: str) -> Wrap:
-        kit = self.kit
+        context = self.context
 
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
-            if what in _PART_OF_A_TRACE and kit.tracing.here() is not None:
+            if what in _PART_OF_A_TRACE and context.tracing.here() is not None:
                 return
             file = frame.f_code.co_filename if frame is not None else ""
             if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:
                 named = getattr(args[0], "_name", None) if what == TALLY_FUNCTION else None
-                kit.tallies.add(what, frame, wall, symbol=str(named or type(args[0]).__name__))
+                context.tallies.add(what, frame, wall, symbol=str(named or type(args[0]).__name__))
 
-        return kit.noted(what, tell)
+        return context.noted(what, tell)

@@ -1,8 +1,8 @@
-"""How long the program waits for the next element of a dataset.
+"""Measures how long the program waits for the next element of a dataset.
 
-Where Python asks for it, that is the time of the call. In Keras' fit a graph asks, where no hook can see it;
-but tf.data itself measures the time between two elements, to tune its buffers, and tells it when asked. What
-is left of a batch's time is waiting.
+Where Python asks for the element, that is the time of the call. In Keras' fit a graph asks, where no hook can
+see it. But tf.data itself measures the time between two elements, to tune its buffers, and returns it on
+request; the rest of a batch's time is waiting.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 from ..protocol.names import STREAM_DATA_WAIT, STREAM_FIT
 from ..safety.signal_handlers import let_through
 from ..safety.weak_table import WeakTable
-from ..steps.streams import DATA, Loop
+from ..steps.streams import DATA, Stream
 from .base import Hook, find
-from .context import Kit
-from .patch import unseen
+from .context import HookContext
+from .patch import hide_wrapper_frame
 from .tracing_state import eager
 
 _DISTRIBUTED = "tensorflow.python.distribute.input_lib"
 _ASK = "tensorflow.python.data.experimental.ops.iterator_model_ops"
-#: Nanoseconds between two questions; one takes some tenths of a millisecond.
+#: Nanoseconds between two requests; one takes some tenths of a millisecond.
 _PAUSE = 1_000_000_000
-#: Batches since the last question that are worth another one.
+#: Batches since the last request that are worth another one.
 _ENOUGH = 5
 #: Iterators that are asked: fit has one, and one for its validation data.
 _MOST = 4
@@ -36,18 +36,18 @@ class DataHook(Hook):
     title = "waiting for tf.data"
     modules = ("tensorflow.python.data.ops.iterator_ops", _DISTRIBUTED)
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
+    def __init__(self, context: HookContext) -> None:
+        super().__init__(context)
         self._unasked: WeakTable[list[int]] = WeakTable()
-        """Iterators that Python never asked for an element, with how many elements each has given."""
+        """Iterators that Python never asked for an element, with how many elements each has produced."""
         self._next = 0
-        self._fit: tuple[Loop | None, int, int, int] = (None, 0, 0, 0)
-        """The last state of fit: its batches, their time, when."""
+        self._fit: tuple[Stream | None, int, int, int] = (None, 0, 0, 0)
+        """The last state of fit: its batches, their time, and when."""
         self._traces = 0
-        self._waits: dict[int, Loop] = {}
+        self._waits: dict[int, Stream] = {}
 
-    def place(self, module: ModuleType) -> None:
-        wrap = self.kit.timed(self._of, DATA, ends=("StopIteration", "OutOfRangeError"), when=eager)
+    def install(self, module: ModuleType) -> None:
+        wrap = self.context.timed(self._of, DATA, ends=("StopIteration", "OutOfRangeError"), when=eager)
         if module.__name__ == _DISTRIBUTED:
             self.patch(find(module, "DistributedIteratorBase"), "get_next", wrap)
             return
@@ -57,7 +57,7 @@ class DataHook(Hook):
             self.patch(iterator, name, wrap)
 
     def tick(self, now: int) -> None:
-        tracker = self.kit.tracker
+        tracker = self.context.tracker
         if now < self._next or not self._unasked or tracker.errand is not None:
             return
         fit = self._running_fit()
@@ -65,46 +65,46 @@ class DataHook(Hook):
             self._next = now + _PAUSE
             tracker.errand = self._ask
 
-    def _of(self, frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
+    def _of(self, frame: FrameType | None, args: tuple[Any, ...]) -> Stream:
         if self._unasked:
             self._unasked.pop(args[0])
-        return self.kit.site(STREAM_DATA_WAIT, "next element", frame)
+        return self.context.site(STREAM_DATA_WAIT, "next element", frame)
 
     def _making(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        kit, unasked = self.kit, self._unasked
+        context, unasked = self.context, self._unasked
 
         def __init__(iterator: Any, *args: Any, **kwds: Any) -> None:  # noqa: N807
             try:
                 original(iterator, *args, **kwds)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
-            if kit.tracing.here() is not None or not eager():
-                return  # a stand-in for one, in a function that is being traced
+            if context.tracing.here() is not None or not eager():
+                return  # a placeholder in a function that is being traced
             unasked[iterator] = [0]
 
         return __init__
 
-    def _running_fit(self) -> Loop | None:
-        fits = [loop for loop in self.kit.tracker.loops if loop.kind == STREAM_FIT and loop.count]
+    def _running_fit(self) -> Stream | None:
+        fits = [loop for loop in self.context.tracker.loops if loop.kind == STREAM_FIT and loop.count]
         return max(fits, key=lambda loop: loop.last, default=None)
 
     def _ask(self, frame: FrameType | None) -> None:
-        """On the main thread, between two batches."""
+        """Ask tf.data on the main thread, between two batches."""
         module, fit = sys.modules.get(_ASK), self._running_fit()
         if module is None or fit is None or not eager():
             return
-        self.kit.tracing.begin()  # what we call is none of the program's doing
+        self.context.tracing.begin()  # what we call is not the program's doing
         try:
             gaps = self._gaps(module)
         finally:
-            self.kit.tracing.end()
+            self.context.tracing.end()
         now, before = time.perf_counter_ns(), self._fit
         self._fit = (fit, fit.count, fit.buffer.total_wall(), now)
-        batches, traces = fit.count - before[1], self.kit.traces - self._traces
+        batches, traces = fit.count - before[1], self.context.traces - self._traces
         self._traces += traces
         if fit is not before[0] or traces or batches < 1 or not gaps:
-            return  # the first batches of a model have a trace in them that is in no gap
+            return  # the first batches of a model include a trace, which is in no gap
         known = gaps[-batches:]
         waited = self._fit[2] - before[2] - batches * sum(known) * 1000 // len(known)
         start, pace = before[3], (now - before[3]) // batches
@@ -114,25 +114,26 @@ class DataHook(Hook):
             put((start + number * pace, wait, 0))
 
     def _gaps(self, module: ModuleType) -> list[int]:
-        """Microseconds between elements, of the iterator that gave most of them since it was asked."""
+        """Return the microseconds between elements, of the iterator that produced most since it was last
+        asked."""
         best: tuple[int, list[int]] = (0, [])
         for iterator, known in self._unasked.items()[-_MOST:]:
             try:
                 model = module.get_model_proto(iterator)
             except Exception as error:
                 let_through(error)
-                continue  # not to be tuned, so not measured
+                continue  # it is not tuned, so not measured
             given = int(model.nodes[model.output].num_elements)
             more, known[0] = given - known[0], given
             if more > best[0]:
                 best = (more, list(model.gap_times))
         return best[1]
 
-    def _stream(self, fit: Loop) -> Loop:
-        """A second's average, so every batch of that second has the same."""
+    def _stream(self, fit: Stream) -> Stream:
+        """Return the stream of waiting in fit: each batch of a second gets that second's average."""
         stream = self._waits.get(id(fit))
         if stream is None:
-            stream = self._waits[id(fit)] = self.kit.stream(
+            stream = self._waits[id(fit)] = self.context.stream(
                 STREAM_DATA_WAIT, "next batch", fit.file, fit.line
             )
         return stream

@@ -1,4 +1,4 @@
-"""What a Session is fed with: the time until it is in the type that the placeholder wants."""
+"""Measures how long it takes to convert what a Session is fed to the placeholder's type."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 from ..protocol.names import FEED_DICT, TALLY_HOST_COPY
 from .base import Hook, find
-from .context import Kit
-from .patch import unseen
+from .context import HookContext
+from .patch import hide_wrapper_frame
 
 #: Nanoseconds; an array of the right type is ready at once.
 _WORTH_A_WORD = 200_000
-#: Bytes of arrays of the right type from which on it counts what copying them takes.
+#: Arrays of the right type count from this many bytes on: copying them takes time.
 _LARGE = 1 << 20
-#: TensorFlow uses an array in place whose data begin at a multiple of this, and copies any other.
+#: TensorFlow uses an array in place if its data begin at a multiple of this, and copies any other.
 _ALIGNED = 64
 
 
@@ -26,35 +26,35 @@ class FeedHook(Hook):
     title = "what Sessions are fed"
     modules = ("tensorflow.python.client.session",)
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
-        self._ready: dict[int, int] = {}  # by thread: when its feeds were
+    def __init__(self, context: HookContext) -> None:
+        super().__init__(context)
+        self._ready: dict[int, int] = {}  # by thread: when its feeds were converted
 
-    def place(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType) -> None:
         base = find(module, "BaseSession")
         self.patch(base, "_run", self._feeding)
         self.patch(base, "_do_run", self._fed)
 
     def _feeding(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        kit, ready, clock, getframe = self.kit, self._ready, time.perf_counter_ns, sys._getframe
+        context, ready, clock, getframe = self.context, self._ready, time.perf_counter_ns, sys._getframe
 
         def _run(session: Any, handle: Any, fetches: Any, feed_dict: Any, *args: Any, **kwds: Any) -> Any:
             try:
-                if not feed_dict or kit.tracing.here() is not None:
+                if not feed_dict or context.tracing.here() is not None:
                     return original(session, handle, fetches, feed_dict, *args, **kwds)
                 start = clock()
                 result = original(session, handle, fetches, feed_dict, *args, **kwds)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
             try:
                 took = ready.pop(get_ident(), start) - start
-                kit.trace_runs = kit.trace_runs or copied(feed_dict) > 0
+                context.trace_runs = context.trace_runs or copied(feed_dict) > 0
                 if took > _WORTH_A_WORD:
                     size = sum(getattr(value, "nbytes", 0) for value in feed_dict.values())
-                    kit.tallies.add(TALLY_HOST_COPY, getframe().f_back, took, size, symbol=FEED_DICT)
+                    context.tallies.add(TALLY_HOST_COPY, getframe().f_back, took, size, symbol=FEED_DICT)
             except Exception as error:
-                kit.oops(error)
+                context.report_error(error)
             return result
 
         return _run
@@ -67,14 +67,14 @@ class FeedHook(Hook):
             try:
                 return original(*args, **kwds)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
 
         return _do_run
 
 
 def copied(feed_dict: Any) -> int:
-    """Bytes of large arrays that are copied when they are fed; 0 for what is no feed."""
+    """Return the bytes of large arrays that are copied when they are fed; 0 for anything but a feed_dict."""
     if type(feed_dict) is not dict:
         return 0
     large = (a for a in feed_dict.values() if type(a).__name__ == "ndarray" and a.nbytes >= _LARGE)

@@ -1,8 +1,8 @@
-"""Pauses of Python's garbage collector.
+"""Measures the pauses of Python's garbage collector.
 
-Python ignores what a signal handler raises in a callback of the collector, so a Ctrl-C that came during a
-collection would be lost if ours ran any Python code. It is put together from functions in C instead: they
-write down when each collection began and ended, and ask for a look at the line that goes on after it.
+Python ignores what a signal handler raises in a callback of the collector, so a Ctrl-C during a collection
+would be lost if our callback ran any Python code. It is assembled from C functions instead: they record when
+each collection began and ended, and request a look at the line that continues after it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 
 from ..protocol.names import GAUGE_GC_COLLECTIONS, GAUGE_GC_SECONDS, STREAM_GC, TALLY_GC_PAUSE
 from ..safety.interrupt import Interrupt
-from ..steps.streams import Loop
+from ..steps.streams import Stream
 from .base import Hook
-from .context import Kit
+from .context import HookContext
 
 #: Nanoseconds; shorter pauses are only summed.
 _WORTH_TELLING = 500_000
@@ -34,14 +34,14 @@ _WAITING = 8192
 def _callback(
     times: deque[int], latest: deque[int], thread: deque[int], look: dict[str, Callable[[], object]]
 ) -> Any:
-    """Return what goes into `gc.callbacks`: called with "start" or "stop" and a dict, it runs C alone.
+    """Make a callback for `gc.callbacks` that runs only C: it is called with "start" or "stop" and a dict.
 
     `times` and `latest` get the time of each start, and that of each stop as a negative number; `thread` gets
-    the thread of each stop; what `look` has under "ask" is taken from there and called.
+    the thread of each stop; the function in `look["ask"]` is removed and called.
     """
 
     def endless(function: Callable[[], object]) -> Any:
-        return iter(function, object())  # calls it for each item that it is asked for
+        return iter(function, object())  # calls it for each item
 
     def noted(clock: Any) -> Any:
         one, two = itertools.tee(clock)
@@ -55,7 +55,7 @@ def _callback(
         map(operator.methodcaller("__call__"), endless(functools.partial(look.pop, "ask", int))),
         strict=False,
     )
-    # getattr(phases, "start", info) asks the property, which takes the next item.
+    # getattr(phases, "start", info) reads the property, which takes the next item.
     phases = {
         name: property(functools.partial(next, it)) for name, it in (("start", started), ("stop", stopped))
     }
@@ -65,11 +65,11 @@ def _callback(
 class CollectorHook(Hook):
     title = "garbage collection"
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
+    def __init__(self, context: HookContext) -> None:
+        super().__init__(context)
         self._total = 0
         self._count = 0
-        self._stream: Loop | None = None
+        self._stream: Stream | None = None
         self._times: deque[int] = deque(maxlen=_WAITING)
         # The agent's thread empties `_times`, and may get to run before the main thread looks.
         self._latest: deque[int] = deque(maxlen=2)
@@ -82,25 +82,25 @@ class CollectorHook(Hook):
         gc.callbacks.append(self._callback)
 
     def _after_collection(self, frame: FrameType | None) -> None:
-        """On the main thread: notes the line, and the library's function through which it asked for it."""
+        """Record the line that continues, and the library function through which it triggered the collection."""
         self._look["ask"] = self._interrupt.request
         try:
             (start, stop), (thread,) = self._latest, self._thread
             stop = -stop
             if thread != self._main or not 0 < start <= stop - _WORTH_TELLING or self._is_import(start):
                 return
-            user, through = self.kit.places.user_frame(frame), ""
+            user, through = self.context.ownership.user_frame(frame), ""
             while frame is not None and frame is not user:
                 through, frame = frame.f_code.co_name, frame.f_back
-            self.kit.tallies.add(TALLY_GC_PAUSE, user, stop - start, symbol=through)
+            self.context.tallies.add(TALLY_GC_PAUSE, user, stop - start, symbol=through)
         except (RuntimeError, ValueError):
             pass  # another thread collects just now
         except Exception as error:
-            self.kit.oops(error)
+            self.context.report_error(error)
 
     def _is_import(self, start: int) -> bool:
-        """Collections while TensorFlow is imported are a part of the import."""
-        return self.kit.importing or start < self.kit.imported_at
+        """Whether TensorFlow was being imported: such collections are part of the import."""
+        return self.context.importing or start < self.context.imported_at
 
     def tick(self, now: int) -> None:
         times, start = self._times, 0
@@ -111,8 +111,8 @@ class CollectorHook(Hook):
             elif start:
                 self._add(start, -at - start)
                 start = 0
-        self.kit.gauge(GAUGE_GC_SECONDS, now, self._total / 1e9)
-        self.kit.gauge(GAUGE_GC_COLLECTIONS, now, self._count)
+        self.context.gauge(GAUGE_GC_SECONDS, now, self._total / 1e9)
+        self.context.gauge(GAUGE_GC_COLLECTIONS, now, self._count)
 
     def _add(self, start: int, wall: int) -> None:
         if self._is_import(start):
@@ -121,7 +121,7 @@ class CollectorHook(Hook):
         self._count += 1
         if wall >= _WORTH_TELLING:
             if self._stream is None:
-                self._stream = self.kit.stream(STREAM_GC, "garbage collection", "", 0)
+                self._stream = self.context.stream(STREAM_GC, "garbage collection", "", 0)
             self._stream.buffer.put((start, wall, 0))
 
     def remove(self) -> None:

@@ -9,9 +9,9 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from ..protocol.names import STREAM_APPLY, STREAM_GRADIENT
-from ..steps.streams import ASSIGN, COMMIT, GRADIENT, TAPE, Loop
+from ..steps.streams import ASSIGN, COMMIT, GRADIENT, TAPE, Stream
 from .base import Hook, find
-from .patch import unseen
+from .patch import hide_wrapper_frame
 from .tracing_state import eager
 
 _TAPE = "tensorflow.python.eager.backprop"
@@ -20,7 +20,7 @@ _V1 = "tensorflow.python.training.optimizer"
 _KERAS = "keras.src.optimizers.base_optimizer"
 _LEGACY = "tf_keras.src.optimizers.optimizer"
 
-#: Variables that are remembered as gradients' sources; more are not needed to know a training step.
+#: Variables that are remembered as sources of gradients; more are not needed to recognise a training step.
 _MOST_SOURCES = 100_000
 
 
@@ -28,7 +28,7 @@ class UpdateHook(Hook):
     title = "gradients and optimizers"
     modules = (_TAPE, _VARIABLES, _V1, _KERAS, _LEGACY)
 
-    def place(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType) -> None:
         name = module.__name__
         if name == _TAPE:
             tape = find(module, "GradientTape")
@@ -47,33 +47,33 @@ class UpdateHook(Hook):
             self.patch(find(module, "Optimizer"), "apply_gradients", self._apply())
 
     def _apply(self) -> Callable[..., Any]:
-        def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-            return self.kit.site(STREAM_APPLY, f"{type(args[0]).__name__}.apply", frame)
+        def of(frame: FrameType | None, args: tuple[Any, ...]) -> Stream:
+            return self.context.site(STREAM_APPLY, f"{type(args[0]).__name__}.apply", frame)
 
-        return self.kit.timed(of, COMMIT, when=eager)
+        return self.context.timed(of, COMMIT, when=eager)
 
     def _open(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Where a tape is opened the forward pass begins: a step has its own."""
-        kit = self.kit
-        tracing, here, enter = kit.tracing.any, kit.tracing.here, kit.tracker.enter
+        """Watch where a tape is opened: the forward pass begins there."""
+        context = self.context
+        tracing, here, enter = context.tracing.any, context.tracing.here, context.tracker.enter
         clock, getframe = time.perf_counter_ns, sys._getframe
 
         def __enter__(tape: Any) -> Any:  # noqa: N807
             if tracing and (traced := here()) is not None:
                 traced[-1] |= TAPE
             elif eager():
-                turn = enter(getframe(), clock())
-                if turn is not None:
-                    turn.bits |= TAPE
+                iteration = enter(getframe(), clock())
+                if iteration is not None:
+                    iteration.bits |= TAPE
             return original(tape)
 
         return __enter__
 
     def _gradient(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        sources, oops = self.kit.sources, self.kit.oops
+        sources, report_error = self.context.sources, self.context.report_error
 
-        def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-            return self.kit.site(STREAM_GRADIENT, "tape.gradient", frame)
+        def of(frame: FrameType | None, args: tuple[Any, ...]) -> Stream:
+            return self.context.site(STREAM_GRADIENT, "tape.gradient", frame)
 
         def remember(args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
             try:
@@ -85,13 +85,18 @@ class UpdateHook(Hook):
                 if len(sources) > _MOST_SOURCES:
                     sources.clear()
             except Exception as error:
-                oops(error)
+                report_error(error)
 
-        return self.kit.timed(of, GRADIENT, when=eager, first=remember)(original)
+        return self.context.timed(of, GRADIENT, when=eager, first=remember)(original)
 
     def _assign(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        kit = self.kit
-        tracing, here, sources, enter = kit.tracing.any, kit.tracing.here, kit.sources, kit.tracker.enter
+        context = self.context
+        tracing, here, sources, enter = (
+            context.tracing.any,
+            context.tracing.here,
+            context.sources,
+            context.tracker.enter,
+        )
         clock, getframe = time.perf_counter_ns, sys._getframe
 
         def assign(self: Any, *args: Any, **kwds: Any) -> Any:
@@ -101,19 +106,19 @@ class UpdateHook(Hook):
                 if tracing and (traced := here()) is not None:
                     traced[-1] |= ASSIGN
                     return original(self, *args, **kwds)
-                turn = enter(getframe(), clock())
+                iteration = enter(getframe(), clock())
                 result = original(self, *args, **kwds)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
-            if turn is not None:
-                turn.bits |= ASSIGN
-                turn.end = clock()
+            if iteration is not None:
+                iteration.bits |= ASSIGN
+                iteration.end = clock()
             return result
 
         return assign
 
 
 def _value(variable: Any) -> Any:
-    """A Keras variable holds the real one."""
+    """Return the variable that a Keras variable wraps."""
     return getattr(variable, "_value", variable)

@@ -1,4 +1,4 @@
-"""Which line adds ops to a graph that is being run already."""
+"""Counts ops that a line adds to a graph which is already being run."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 
 from ..protocol.names import TALLY_GRAPH_OP
 from .base import Hook, find
-from .patch import unseen
+from .patch import hide_wrapper_frame
 
 
 class GraphHook(Hook):
     title = "ops added to a running graph"
     modules = ("tensorflow.python.framework.ops",)
 
-    def place(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType) -> None:
         self.patch(find(module, "Graph"), "_create_op_internal", self._creating)
 
     def _creating(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        kit, getframe = self.kit, sys._getframe
-        tracing, here = kit.tracing.any, kit.tracing.here
+        context, getframe = self.context, sys._getframe
+        tracing, here = context.tracing.any, context.tracing.here
 
         def _create_op_internal(graph: Any, *args: Any, **kwds: Any) -> Any:
             try:
                 result = original(graph, *args, **kwds)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
             if not tracing or here() is None:
                 try:
-                    if graph in kit.graphs:
-                        kit.tallies.add(TALLY_GRAPH_OP, getframe().f_back)
+                    if graph in context.graphs:
+                        context.tallies.add(TALLY_GRAPH_OP, getframe().f_back)
                 except Exception as error:
-                    kit.oops(error)
+                    context.report_error(error)
             return result
 
         return _create_op_internal

@@ -1,4 +1,4 @@
-"""Results pulled to the host, and arrays pushed to the device: how often, how long, by which line."""
+"""Results pulled to the host and arrays pushed to the device: how often, how long, and at which line."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 
 from ..protocol.names import TALLY_HOST_COPY, TALLY_HOST_SYNC, TallyKind
 from ..steps.streams import HOST
-from ..steps.tracker import LOOK
+from ..steps.tracker import RESULT_READ
 from .base import Hook, find
-from .context import Kit
-from .patch import NoPlace, unseen
+from .context import HookContext
+from .patch import MissingTarget, hide_wrapper_frame
 
 _OPS = "tensorflow.python.framework.ops"
 _CONSTANTS = "tensorflow.python.framework.constant_op"
 _ARGUMENTS = ["value", "ctx", "dtype"]
 
-#: Above this many calls a second only every 16th is looked at, and counted for all of them.
+#: Above this many calls a second only every 16th is measured, and counted for all of them.
 _OFTEN = 20_000
 _EVERY = 15
-#: Arrays below this many bytes are not worth a word: Python numbers become such arrays on their way.
+#: Smaller arrays are ignored: Python numbers become such arrays on the way.
 _SMALL = 1024
 
 
@@ -31,12 +31,12 @@ class HostHook(Hook):
     title = "copies between host and device"
     modules = (_OPS, _CONSTANTS)
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
-        self._pulls, self._pushes = kit.pulls, [0, 0]
+    def __init__(self, context: HookContext) -> None:
+        super().__init__(context)
+        self._pulls, self._pushes = context.pulls, [0, 0]
         self._before = [0, 0, 0]
 
-    def place(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType) -> None:
         if module.__name__ == _OPS:
             file = find(module, "_EagerTensorBase", "numpy").__code__.co_filename
             self.patch(
@@ -45,7 +45,7 @@ class HostHook(Hook):
         else:
             array = find(module, "np", "ndarray")
             if list(inspect.signature(find(module, "convert_to_eager_tensor")).parameters) != _ARGUMENTS:
-                raise NoPlace(f"the convert_to_eager_tensor of {_CONSTANTS}")
+                raise MissingTarget(f"the convert_to_eager_tensor of {_CONSTANTS}")
             self.patch(module, "convert_to_eager_tensor", lambda original: self._pushing(original, array))
 
     def tick(self, now: int) -> None:
@@ -58,8 +58,8 @@ class HostHook(Hook):
         self._before = [now, self._pulls[0], self._pushes[0]]
 
     def _pulling(self, original: Callable[..., Any], file: str) -> Callable[..., Any]:
-        kit, calls = self.kit, self._pulls
-        tracing, here, enter = kit.tracing.any, kit.tracing.here, kit.tracker.enter
+        context, calls = self.context, self._pulls
+        tracing, here, enter = context.tracing.any, context.tracing.here, context.tracker.enter
         clock, getframe = time.perf_counter_ns, sys._getframe
 
         def _numpy(tensor: Any) -> Any:
@@ -72,51 +72,53 @@ class HostHook(Hook):
                 start = clock()
                 caller = getframe().f_back
                 if caller is not None and caller.f_code.co_filename == file:
-                    turn = enter(caller, start, 0, LOOK)  # numpy(), __float__: the program calls those
+                    iteration = enter(
+                        caller, start, 0, RESULT_READ
+                    )  # numpy() or __float__, which the program calls
                     caller = caller.f_back
                 else:
-                    turn = enter(getframe(), start, 0, LOOK)
+                    iteration = enter(getframe(), start, 0, RESULT_READ)
                 result = original(tensor)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
-            self._note(TALLY_HOST_SYNC, turn, start, caller, result, calls[1] + 1)
+            self._note(TALLY_HOST_SYNC, iteration, start, caller, result, calls[1] + 1)
             return result
 
         return _numpy
 
     def _pushing(self, original: Callable[..., Any], array: Any) -> Callable[..., Any]:
-        kit, calls = self.kit, self._pushes
-        tracing, here, enter = kit.tracing.any, kit.tracing.here, kit.tracker.enter
+        context, calls = self.context, self._pushes
+        tracing, here, enter = context.tracing.any, context.tracing.here, context.tracker.enter
         clock, getframe = time.perf_counter_ns, sys._getframe
 
         def convert_to_eager_tensor(value: Any, ctx: Any, dtype: Any = None) -> Any:
             try:
                 if value.__class__ is not array or value.nbytes < _SMALL:
-                    return original(value, ctx, dtype)  # for every number in an eager expression
+                    return original(value, ctx, dtype)  # as for every number in an eager expression
                 if tracing and here() is not None:
                     return original(value, ctx, dtype)
                 calls[0] = number = calls[0] + 1
                 if number & calls[1]:
                     return original(value, ctx, dtype)
                 start = clock()
-                turn = enter(getframe(), start)
+                iteration = enter(getframe(), start)
                 result = original(value, ctx, dtype)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
-            self._note(TALLY_HOST_COPY, turn, start, getframe().f_back, value, calls[1] + 1)
+            self._note(TALLY_HOST_COPY, iteration, start, getframe().f_back, value, calls[1] + 1)
             return result
 
         return convert_to_eager_tensor
 
-    def _note(self, what: TallyKind, turn: Any, start: int, frame: Any, array: Any, times: int) -> None:
+    def _note(self, what: TallyKind, iteration: Any, start: int, frame: Any, array: Any, times: int) -> None:
         try:
             end = time.perf_counter_ns()
             size = getattr(array, "nbytes", 0)
-            self.kit.tallies.add(what, frame, (end - start) * times, size * times, times)
-            if turn is not None:
-                turn.end = end
-                turn.bits |= HOST
+            self.context.tallies.add(what, frame, (end - start) * times, size * times, times)
+            if iteration is not None:
+                iteration.end = end
+                iteration.bits |= HOST
         except Exception as error:
-            self.kit.oops(error)
+            self.context.report_error(error)

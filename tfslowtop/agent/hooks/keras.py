@@ -1,6 +1,6 @@
-"""Keras: batches of fit, calls of evaluate, predict and *_on_batch, models called, and the callbacks' share.
+"""Keras: batches of fit, calls of evaluate, predict and *_on_batch, calls of models, and callbacks.
 
-The same for Keras 3 and for tf_keras: what they share is enough.
+It relies on what Keras 3 and tf_keras have in common.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ..protocol.names import (
     TALLY_ONE_ROW,
     StreamKind,
 )
-from ..steps.streams import CALL, KERAS, TRAINS, Loop, Turn
+from ..steps.streams import CALL, KERAS, TRAINS, Iteration, Stream
 from ..steps.tracker import Visit
 from .base import Hook, find
-from .context import Kit
-from .patch import NoPlace, Wrap, unseen
+from .context import HookContext
+from .patch import MissingTarget, Wrap, hide_wrapper_frame
 from .tracing_state import eager
 
 _TRAINER = "keras.src.backend.tensorflow.trainer"
@@ -47,18 +47,18 @@ _METHODS = {
     "test_on_batch": (STREAM_TEST_ON_BATCH, KERAS),
     "predict_on_batch": (STREAM_PREDICT_ON_BATCH, KERAS),
 }
-#: Calls that are as good with many items as with one.
+#: Calls that could process many items at once.
 _ONE_BY_ONE = (STREAM_MODEL_CALL, STREAM_PREDICT_ON_BATCH)
-#: Values of a row that are looked at.
+#: Values of a row that are compared.
 _LOOKED_AT = 16
 
 
-class Fit:
-    """One call of fit on its way: its batches are turns."""
+class FitCall:
+    """A running call of fit; its batches are iterations."""
 
-    def __init__(self, loop: Loop, outer: Turn | None) -> None:
-        self.loop, self.outer = loop, outer
-        self.turn: Turn | None = None
+    def __init__(self, stream: Stream, outer: Iteration | None) -> None:
+        self.stream, self.outer = stream, outer
+        self.iteration: Iteration | None = None
         self.ended = False
 
 
@@ -66,35 +66,35 @@ class KerasHook(Hook):
     title = "Keras fit, evaluate and predict"
     modules = (_TRAINER, _MODEL, _CALLBACKS, _OLD_MODEL, _OLD_CALLBACKS)
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
-        self._fits: list[Fit] = []
-        self._loops: dict[tuple[str, int], Loop] = {}
-        self._dressed: set[tuple[type, str]] = set()
-        self._next_rows: dict[Loop, tuple[int, int, bytes]] = {}
-        """The row after the one that the last call had: the array's id, its number, how it begins."""
-        self._pulls: dict[Loop, int] = {}
-        """How many results had been pulled by the last call with one item."""
+    def __init__(self, context: HookContext) -> None:
+        super().__init__(context)
+        self._fits: list[FitCall] = []
+        self._loops: dict[tuple[str, int], Stream] = {}
+        self._timed_callbacks: set[tuple[type, str]] = set()
+        self._next_rows: dict[Stream, tuple[int, int, bytes]] = {}
+        """The row after the one of the last call: the array's id, the row's number, its first values."""
+        self._pulls: dict[Stream, int] = {}
+        """How many results had been pulled at the last call with one item."""
 
-    def place(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType) -> None:
         name = module.__name__
         if name in (_CALLBACKS, _OLD_CALLBACKS):
             self._place_callbacks(find(module, "CallbackList"))
             return
-        called = self.kit.timed(self._of(STREAM_MODEL_CALL, "model"), CALL, when=eager)
+        called = self.context.timed(self._of(STREAM_MODEL_CALL, "model"), CALL, when=eager)
         if name == _MODEL:
             self.patch(find(module, "Model"), "__call__", called)
             return
         owner = find(module, "TensorFlowTrainer" if name == _TRAINER else "Model")
         self.patch(owner, "fit", self._fitting)
         for method, (kind, bits) in _METHODS.items():
-            self.patch(owner, method, self.kit.timed(self._of(kind, method), bits))
+            self.patch(owner, method, self.context.timed(self._of(kind, method), bits))
         if name == _OLD_MODEL:
             self.patch(owner, "__call__", called)
 
-    def _of(self, kind: StreamKind, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Loop]:
-        def of(frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-            loop = self.kit.site(kind, name, frame)
+    def _of(self, kind: StreamKind, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Stream]:
+        def of(frame: FrameType | None, args: tuple[Any, ...]) -> Stream:
+            loop = self.context.site(kind, name, frame)
             if len(args) > 1 and kind in _ONE_BY_ONE:
                 self._is_item(loop, args[1], frame)
                 self._is_row(loop, args[1], frame)
@@ -102,18 +102,18 @@ class KerasHook(Hook):
 
         return of
 
-    def _is_item(self, loop: Loop, given: Any, frame: FrameType | None) -> None:
-        """Counts calls with an array of one item if nobody has looked at any result since the call before:
-        what is given does not follow from that one's."""
+    def _is_item(self, loop: Stream, given: Any, frame: FrameType | None) -> None:
+        """Count calls with an array of one item, if no result was read since the previous call: then the
+        input does not depend on that call."""
         if type(given).__module__ == "numpy" and getattr(given, "shape", ())[:1] == (1,):
-            pulls = self.kit.pulls[0]
+            pulls = self.context.pulls[0]
             if self._pulls.get(loop) == pulls:
-                self.kit.tallies.add(TALLY_ONE_ITEM, frame)
+                self.context.tallies.add(TALLY_ONE_ITEM, frame)
             self._pulls[loop] = pulls
 
-    def _is_row(self, loop: Loop, given: Any, frame: FrameType | None) -> None:
-        """Counts calls with the next row of an array of which the call before had one, if that next row was
-        there already by then: what an agent's world writes into a buffer is not."""
+    def _is_row(self, loop: Stream, given: Any, frame: FrameType | None) -> None:
+        """Count calls with the row after the one of the previous call, if that row had the same values then:
+        an environment that writes observations into a buffer changes it."""
         base: Any = getattr(given, "base", None)
         if type(base) is not type(given) or type(given).__module__ != "numpy" or not base.shape:
             return
@@ -123,20 +123,20 @@ class KerasHook(Hook):
         row = begin // base.strides[0]
         expected = self._next_rows.pop(loop, None)
         if expected == (id(base), row, given.flat[:_LOOKED_AT].tobytes()):
-            self.kit.tallies.add(TALLY_ONE_ROW, frame)
+            self.context.tallies.add(TALLY_ONE_ROW, frame)
         if 0 <= row + 1 < base.shape[0]:
             self._next_rows[loop] = (id(base), row + 1, base[row + 1].flat[:_LOOKED_AT].tobytes())
 
     def _fitting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         fits = self._fits
-        timed = self.kit.timed(self._begin, KERAS)(original)
+        timed = self.context.timed(self._begin, KERAS)(original)
 
         def fit(*args: Any, **kwds: Any) -> Any:
             depth = len(fits)
             try:
                 return timed(*args, **kwds)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
             finally:
                 while len(fits) > depth:
@@ -144,36 +144,36 @@ class KerasHook(Hook):
 
         return fit
 
-    def _begin(self, frame: FrameType | None, args: tuple[Any, ...]) -> Loop:
-        user = self.kit.places.user_frame(frame)
-        file, line = self.kit.places.user_line(user)
+    def _begin(self, frame: FrameType | None, args: tuple[Any, ...]) -> Stream:
+        user = self.context.ownership.user_frame(frame)
+        file, line = self.context.ownership.user_line(user)
         loop = self._loops.get((file, line))
         if loop is None:
-            loop = self._loops[file, line] = self.kit.tracker.loop(STREAM_FIT, "fit", file, line)
+            loop = self._loops[file, line] = self.context.tracker.new_stream(STREAM_FIT, "fit", file, line)
         loop.entries += 1
         loop.main = True
         visit: Any = user.f_trace if user is not None else None
-        self._fits.append(Fit(loop, visit.turn if visit.__class__ is Visit else None))
-        return self.kit.site(STREAM_FIT_CALL, "fit", frame)
+        self._fits.append(FitCall(loop, visit.iteration if visit.__class__ is Visit else None))
+        return self.context.site(STREAM_FIT_CALL, "fit", frame)
 
-    def _close(self, fit: Fit | None) -> None:
-        if fit is not None and fit.turn is not None:
+    def _close(self, fit: FitCall | None) -> None:
+        if fit is not None and fit.iteration is not None:
             if not fit.ended:
-                fit.turn.bits = fit.turn.below = 0  # a batch that found no data any more
-            fit.turn.close()
-            fit.turn = None
+                fit.iteration.bits = fit.iteration.below = 0  # it found no more data
+            fit.iteration.close()
+            fit.iteration = None
 
     def _place_callbacks(self, owner: Any) -> None:
         self.patch(owner, "on_train_batch_begin", self._around(self._batch_begins, None))
         self.patch(owner, "on_train_batch_end", self._around(None, self._batch_ended))
         self.patch(owner, "on_epoch_end", self._around(self._epoch_ends, None))
-        self.patch(owner, "set_model", self._around(None, self._dress))
+        self.patch(owner, "set_model", self._around(None, self._time_callbacks))
 
     def _around(
         self, before: Callable[..., None] | None, after: Callable[..., None] | None
     ) -> Callable[..., Any]:
-        """A wrapper that tells us before or after the original."""
-        oops, getframe = self.kit.oops, sys._getframe
+        """Make a wrapper that calls us before or after the original."""
+        report_error, getframe = self.context.report_error, sys._getframe
 
         def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
             def wrapper(owner: Any, *args: Any, **kwds: Any) -> Any:
@@ -182,7 +182,7 @@ class KerasHook(Hook):
                         tell(before, owner, getframe().f_back)
                     result = original(owner, *args, **kwds)
                 except BaseException as error:
-                    unseen(error)
+                    hide_wrapper_frame(error)
                     raise
                 if after is not None:
                     tell(after, owner, getframe().f_back)
@@ -194,7 +194,7 @@ class KerasHook(Hook):
             try:
                 whom(owner, frame)
             except Exception as error:
-                oops(error)
+                report_error(error)
 
         return wrap
 
@@ -202,44 +202,44 @@ class KerasHook(Hook):
         if not self._fits:
             return
         fit, now = self._fits[-1], time.perf_counter_ns()
-        if fit.turn is None:
-            fit.turn = Turn(fit.loop, now, fit.outer)
+        if fit.iteration is None:
+            fit.iteration = Iteration(fit.stream, now, fit.outer)
         else:
-            fit.turn.again(now)
-        turn, fit.ended = fit.turn, False
-        turn.bits = _TRAINS
+            fit.iteration.again(now)
+        iteration, fit.ended = fit.iteration, False
+        iteration.bits = _TRAINS
         # What the user's own train_step does eagerly belongs to this batch.
         if frame is not None and (frame.f_trace is None or frame.f_trace.__class__ is Visit):
-            frame.f_trace = Visit(None, turn, -1, False)
+            frame.f_trace = Visit(None, iteration, -1, False)
 
     def _batch_ended(self, owner: Any, frame: FrameType | None) -> None:
-        if self._fits and self._fits[-1].turn is not None:
-            self._fits[-1].turn.end = time.perf_counter_ns()
+        if self._fits and self._fits[-1].iteration is not None:
+            self._fits[-1].iteration.end = time.perf_counter_ns()
             self._fits[-1].ended = True
 
     def _epoch_ends(self, owner: Any, frame: FrameType | None) -> None:
         if self._fits:
             self._close(self._fits[-1])
 
-    def _dress(self, owner: Any, frame: FrameType | None) -> None:
-        """Times the methods that each callback's class has of its own, for the share of each."""
+    def _time_callbacks(self, owner: Any, frame: FrameType | None) -> None:
+        """Time the methods that each callback's class defines."""
         for callback in list(getattr(owner, "callbacks", ())):
             if type(callback).__weakrefoffset__:
-                self.kit.lent[type(callback).__name__] = weakref.ref(callback)
+                self.context.lent[type(callback).__name__] = weakref.ref(callback)
             for base in type(callback).__mro__:
                 if base.__name__ == "Callback" or base is object:
                     break
                 for name in [n for n in vars(base) if n.startswith("on_")]:
-                    if (base, name) not in self._dressed and callable(vars(base)[name]):
-                        self._dressed.add((base, name))
+                    if (base, name) not in self._timed_callbacks and callable(vars(base)[name]):
+                        self._timed_callbacks.add((base, name))
                         try:
                             code = getattr(vars(base)[name], "__code__", None)
                             self.patch(base, name, self._timing(f"{base.__name__}.{name}", code))
-                        except (NoPlace, AttributeError, TypeError):
+                        except (MissingTarget, AttributeError, TypeError):
                             pass  # a class that cannot be changed is not timed
 
     def _timing(self, symbol: str, code: CodeType | None) -> Wrap:
         def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
-            self.kit.tallies.at(TALLY_CALLBACK, symbol, code, 0, wall, 0)
+            self.context.tallies.at(TALLY_CALLBACK, symbol, code, 0, wall, 0)
 
-        return self.kit.noted(TALLY_CALLBACK, tell)
+        return self.context.noted(TALLY_CALLBACK, tell)

@@ -1,7 +1,7 @@
-"""Puts a wrapper in the place of a function, and takes it off again.
+"""Installs a wrapper in place of a function, and removes it again.
 
-A wrapper is dressed as what it wraps: name, documentation, signature, and even the file that its code
-claims to be from, because TensorFlow and Keras decide by file name which frames they show to the user.
+A wrapper looks like what it wraps: name, documentation, signature, and even the file of its code, because
+TensorFlow and Keras decide by file name which frames they show to the user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 #: The code flags of functions with *args or **kwds.
 _STARRED = 0x4 | 0x8
-#: What a function with a prefix does; the texts stand for the things themselves.
+#: The code of a function with a prefix; the strings are replaced by the functions themselves.
 _PREFIXED = """
 def _({0}):
     _first = "first"
@@ -26,33 +26,33 @@ def _({0}):
     try:
         return _then({0})
     except BaseException as _error:
-        _unseen = "unseen"
-        _unseen(_error)
+        _hide_wrapper_frame = "hide_wrapper_frame"
+        _hide_wrapper_frame(_error)
         raise
 """
 
 
-class NoPlace(Exception):  # noqa: N818  it is an answer, not a failure
+class MissingTarget(Exception):  # noqa: N818  it is an answer, not a failure
     """A hook did not find what it wants to wrap."""
 
 
 class Patch:
     def __init__(self, owner: Any, name: str, wrap: Wrap) -> None:
         if not hasattr(owner, name):
-            raise NoPlace(f"{getattr(owner, '__name__', owner)}.{name}")
+            raise MissingTarget(f"{getattr(owner, '__name__', owner)}.{name}")
         self._owner, self._name = owner, name
         self._inherited = name not in vars(owner)
         self._kept = vars(owner).get(name)
         self._original = getattr(owner, name)
         self._wrapper: Callable[..., Any] | None = None
         self.active = False
-        self.wear(wrap)
+        self.install(wrap)
 
-    def wear(self, wrap: Wrap) -> None:
-        """Puts this wrapper in place, instead of the one before."""
+    def install(self, wrap: Wrap) -> None:
+        """Install this wrapper, instead of the one before."""
         self.off()
         self._wrapper = wrap(self._original)
-        dress(self._wrapper, self._original)
+        copy_metadata(self._wrapper, self._original)
         self.on()
 
     def on(self) -> None:
@@ -60,7 +60,7 @@ class Patch:
         self.active = True
 
     def off(self) -> None:
-        """Puts the original back, unless somebody else has put something else there meanwhile."""
+        """Restore the original, unless somebody else has replaced the wrapper meanwhile."""
         if self.active and vars(self._owner).get(self._name) is self._wrapper:
             if self._inherited:
                 delattr(self._owner, self._name)
@@ -70,20 +70,20 @@ class Patch:
 
 
 class Prefix:
-    """Puts a call in front of a plain function, also for those who have taken that function elsewhere.
+    """Puts a call before a plain function, also where that function has already been imported.
 
-    The function gets other code: a wrapper would have to be put wherever the function already is.
+    The function gets other code: a wrapper would have to be installed wherever the function is referenced.
     """
 
     def __init__(self, function: FunctionType, first: Callable[[], None]) -> None:
         code = function.__code__
         if code.co_kwonlyargcount or code.co_freevars or code.co_flags & _STARRED:
-            raise NoPlace(f"a plain function {code.co_name}")
+            raise MissingTarget(f"a plain function {code.co_name}")
         text = _PREFIXED.format(", ".join(code.co_varnames[: code.co_argcount]))
         consts = compile(text, code.co_filename, "exec").co_consts
         made = next(const for const in consts if isinstance(const, CodeType))
         then = FunctionType(code, function.__globals__, code.co_name, function.__defaults__)
-        ours = {"first": first, "then": then, "unseen": unseen}
+        ours = {"first": first, "then": then, "hide_wrapper_frame": hide_wrapper_frame}
         self._function, self._code = function, code
         self._prefixed = made.replace(
             co_consts=tuple(ours.get(const, const) for const in made.co_consts),
@@ -103,10 +103,10 @@ class Prefix:
         self.active = False
 
 
-def dress(wrapper: Callable[..., Any], original: Callable[..., Any]) -> None:
+def copy_metadata(wrapper: Callable[..., Any], original: Callable[..., Any]) -> None:
     functools.update_wrapper(wrapper, original)
     if isinstance(original, FunctionType) and not hasattr(original, "__wrapped__"):
-        # Keras asks in a way (getfullargspec) that does not look behind wrappers.
+        # Keras inspects with getfullargspec, which does not look behind wrappers.
         wrapper.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     code = getattr(original, "__code__", None) or getattr(inspect.unwrap(original), "__code__", None)
     if code is not None and isinstance(wrapper, FunctionType):
@@ -115,10 +115,10 @@ def dress(wrapper: Callable[..., Any], original: Callable[..., Any]) -> None:
         )
 
 
-def unseen(error: BaseException) -> None:
-    """Takes the wrapper's own frame out of a traceback that passes through it; a bare `raise` follows.
+def hide_wrapper_frame(error: BaseException) -> None:
+    """Remove the wrapper's own frame from a traceback that passes through it; a bare `raise` follows.
 
-    From Python 3.11 on a re-raise takes the traceback from the exception itself, so the frame stays out.
+    From Python 3.11 on, a re-raise takes the traceback from the exception itself, so the frame stays out.
     """
     if error.__traceback__ is not None:
         error.__traceback__ = error.__traceback__.tb_next

@@ -1,9 +1,9 @@
-"""A close look at some milliseconds of the main thread, for what a look now and then gets wrong.
+"""Profiles some milliseconds of the main thread, where sampling from another thread is biased.
 
-A thread that looks at another one has to wait for the interpreter, and gets it where the other lets go of it:
-in a call of TensorFlow's. Lines that hold it for less than the 5 ms after which Python takes it are never
-seen. So where hooked calls follow each other that closely, the main thread watches itself instead: it is told
-of the calls that it makes (`sys.setprofile`), for some milliseconds, and takes that off again by itself.
+A thread that samples another one has to wait for the interpreter, and gets it where the other releases it:
+inside a call of TensorFlow's. Lines that hold it for less than the 5 ms after which Python takes it away are
+never seen. So where hooked calls follow each other that closely, the main thread profiles itself for some
+milliseconds (`sys.setprofile`) and then removes the profiler.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..protocol.names import PACKAGE_UNKNOWN, PACKAGE_USER
 from ..safety.signal_handlers import let_through
 from ..steps.tracker import Tracker
 
-#: How long a look takes at most: nanoseconds, and calls and returns that it is told of, a microsecond each.
+#: The length of a burst at most: nanoseconds, and calls and returns, about a microsecond each.
 _LONG = 10_000_000
 _EVENTS = 2_000
-#: Nanoseconds until the thread that asks for it, the agent's own, is asleep again: it takes the interpreter.
+#: Nanoseconds until the agent's thread, which requests the burst, is asleep again and out of the way.
 _LATER = 30_000_000
 OURS = __name__.partition(".")[0]
-#: Names of functions that stand for what they call.
+#: Functions that only pass the call on to what they wrap.
 STAND_FOR_OTHERS = ("wrapper", "error_handler", "__call__")
 
 
@@ -43,49 +43,49 @@ OWN = Running(PACKAGE_USER)
 _WRAPPER = Running(OURS)
 
 #: Code, offset of the instruction, what ran there.
-Place = tuple[CodeType, int, Running]
-#: The same with the code by its id, which is quick to look up.
+ActiveLine = tuple[CodeType, int, Running]
+#: The same with the code by its id, which is faster to look up.
 _Key = tuple[int, int, Running]
 
 
-class Close:
-    """One look. `begin` on the main thread; `walls()` when it is `over`."""
+class ProfileBurst:
+    """One burst. `begin` runs on the main thread; `walls()` is complete when it is `over`."""
 
     def __init__(self, tracker: Tracker) -> None:
         self.over = False
         self._tracker = tracker
         self._from = time.perf_counter_ns() + _LATER
         self._walls: defaultdict[_Key, list[int]] = defaultdict(lambda: [0, 0])
-        """Nanoseconds, and the pieces that they came in."""
+        """Nanoseconds, and how many pieces they came in."""
         self._pieces: list[int] = []
         self._codes: dict[int, CodeType] = {}
-        self._is_library = tracker.places.is_library
+        self._is_library = tracker.ownership.is_library
         self._until = self._last = 0
         self._left = _EVENTS
         self._below = 0
-        """Frames of libraries inside the user's innermost one."""
+        """Library frames inside the user's innermost frame."""
         self._code: CodeType | None = None
         self._offset = 0
         self._running = OWN
         self._named = 0
-        """How deep the function is that it is called after."""
+        """The depth of the library function that names what runs."""
         self._callers: list[tuple[CodeType, int, int, Running]] = []
-        """Functions of the user's that wait for the innermost one, as it is kept of that one."""
+        """The user's functions that wait for the innermost one, with their state."""
 
     def begin(self, frame: FrameType | None = None) -> None:
-        """At a hooked call; at a later one if the agent's own thread is still busy with what it does then."""
+        """Begin at a hooked call, or at a later one while the agent's own thread is still busy."""
         if time.perf_counter_ns() < self._from:
             self._tracker.errand = self.begin
             return
         if sys.getprofile() is not None or not self._stand(sys._getframe()):
-            self.over = True  # a profiler's own, or no code of the user's
+            self.over = True  # another profiler is active, or no code of the user's runs
             return
         self._last = time.perf_counter_ns()
         self._until = self._last + _LONG
         sys.setprofile(self._told)
 
-    def walls(self) -> dict[Place, int]:
-        """Nanoseconds by place, without what it took to be told: most calls are next to nothing else."""
+    def walls(self) -> dict[ActiveLine, int]:
+        """Return nanoseconds by line, without the profiler's own cost, which is most of a short call."""
         told = sorted(self._pieces)[len(self._pieces) // 4] if self._pieces else 0
         return {
             (self._codes[code], offset, running): max(0, wall - told * times)
@@ -93,7 +93,7 @@ class Close:
         }
 
     def _stand(self, frame: FrameType | None) -> bool:
-        """Finds where it is: the innermost frame of the user's, and how many are inside it."""
+        """Find the innermost frame of the user's, and count the library frames inside it."""
         self._callers.clear()
         self._below, self._running = 0, OWN
         while frame is not None and self._is_library(frame.f_code.co_filename):
@@ -152,10 +152,10 @@ class Close:
         elif self._callers:
             self._code, self._offset, self._below, self._running = self._callers.pop()
         elif not self._stand(back):
-            self._end()  # the program is at its end
+            self._end()  # the program is ending
 
     def stop(self) -> None:
-        """From any thread: the next call that it is told of is the last."""
+        """End at the next call, from any thread."""
         self._left = 1
 
     def _end(self) -> None:
@@ -164,7 +164,7 @@ class Close:
 
 
 def _running(frame: FrameType) -> Running:
-    """What runs in a frame of a library's; `_WRAPPER` for what only stands for what it calls."""
+    """Describe what runs in a library's frame; `_WRAPPER` for what only passes the call on."""
     module, name = str(frame.f_globals.get("__name__") or PACKAGE_UNKNOWN), frame.f_code.co_name
     package = module.partition(".")[0]
     return _WRAPPER if package == OURS or name in STAND_FOR_OTHERS else Running(package, name, module)

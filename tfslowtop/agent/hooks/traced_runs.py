@@ -1,8 +1,8 @@
-"""What a Session's run does besides its work: some runs are traced, by TensorFlow's own means.
+"""Traces some runs of a Session with TensorFlow's own tracer, to divide their time.
 
-A run that trains and tells at once takes as long as both, and one that is fed a large array as long as the
-copy and the work; nothing outside says how much is which. TensorFlow can note when each op of a run began and
-ended; that changes no result, and a run takes as long as any other.
+A run that trains and writes summaries takes as long as both, and one that is fed a large array as long as the
+copy and the work; nothing outside shows how much is which. TensorFlow can record when each op of a run began
+and ended; that changes no result, and the run takes no longer.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 from ..protocol.names import RUN_FEEDING, RUN_OTHER_OPS, RUN_PLAIN, RUN_SUMMARIES, TALLY_RUN_TRACE
 from .base import Hook, find
-from .context import Kit
+from .context import HookContext
 from .feeds import copied
-from .patch import Patch, unseen
+from .patch import Patch, hide_wrapper_frame
 from .sessions import is_summary, ops_of
 
-#: Nanoseconds between two runs that are looked at, the first ones and later.
+#: Nanoseconds between two traced runs, for the first ones and later.
 _EARLY, _PAUSE = 1_000_000_000, 5_000_000_000
 _FIRST = 5
 
@@ -29,13 +29,13 @@ class RunHook(Hook):
     title = "runs of Sessions"
     modules = ("tensorflow.python.client.session",)
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit)
+    def __init__(self, context: HookContext) -> None:
+        super().__init__(context)
         self._module: Any = None
         self._runs: Patch | None = None
         self._looks = self._next = 0
 
-    def place(self, module: ModuleType) -> None:
+    def install(self, module: ModuleType) -> None:
         self._module = module
         for name in ("TF_NewBuffer", "TF_NewBufferFromString", "TF_GetBuffer", "TF_DeleteBuffer"):
             find(module, "tf_session", name)
@@ -43,11 +43,11 @@ class RunHook(Hook):
         self._runs.off()
 
     def tick(self, now: int) -> None:
-        if self._runs is None or not self.kit.trace_runs or now < self._next:
+        if self._runs is None or not self.context.trace_runs or now < self._next:
             return
-        if self._next:  # not at once: what is found at the first run is still being prepared
+        if self._next:  # not at once: the first run is still being prepared
             self._looks += 1
-            self._runs.wear(self._looking)
+            self._runs.install(self._looking)
         self._next = now + (_EARLY if self._looks < _FIRST else _PAUSE)
 
     def _looking(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,7 +64,7 @@ class RunHook(Hook):
                 result = original(session, handle, fetches, feed_dict, *(ours or (options, run_metadata)))
             except BaseException as error:
                 self._free(ours)
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
             if ours:
                 self._read(ours[1], begin, feed_dict, getframe().f_back)
@@ -74,18 +74,18 @@ class RunHook(Hook):
         return _run
 
     def _buffers(self, fetches: Any, feed_dict: Any, frame: FrameType | None) -> tuple[Any, ...]:
-        """What asks for a trace and what takes it, if the run is one of those. Never raises."""
+        """Return the buffers that request and receive a trace, if the run is worth one. Never raises."""
         try:
             if self._runs is not None:
                 self._runs.off()  # one is enough
             if not any(is_summary(op.type) for op in ops_of(fetches)) and not copied(feed_dict):
-                self.kit.tallies.add(TALLY_RUN_TRACE, frame, symbol=RUN_PLAIN)
+                self.context.tallies.add(TALLY_RUN_TRACE, frame, symbol=RUN_PLAIN)
                 return ()
             api, config = self._module.tf_session, sys.modules["tensorflow.core.protobuf.config_pb2"]
             wanted = config.RunOptions(trace_level=config.RunOptions.SOFTWARE_TRACE).SerializeToString()
             return api.TF_NewBufferFromString(wanted), api.TF_NewBuffer()
         except Exception as error:
-            self.kit.oops(error)
+            self.context.report_error(error)
             return ()
 
     def _free(self, buffers: tuple[Any, ...]) -> None:
@@ -93,8 +93,8 @@ class RunHook(Hook):
             self._module.tf_session.TF_DeleteBuffer(buffer)
 
     def _read(self, metadata: Any, begin: int, feed_dict: Any, frame: FrameType | None) -> None:
-        """How long the summaries took, and how long the other ops; and how long it was until the first op
-        began, where arrays were copied. Never raises: the run went well."""
+        """Read how long summaries and other ops took, and when arrays were copied, how long until the first
+        op. Never raises: the run succeeded."""
         try:
             config = sys.modules["tensorflow.core.protobuf.config_pb2"]
             told = config.RunMetadata.FromString(self._module.tf_session.TF_GetBuffer(metadata))
@@ -102,7 +102,7 @@ class RunHook(Hook):
             took = {True: 0, False: 0}
             for node in nodes:
                 took[_tells(node.timeline_label)] += node.op_end_rel_micros - node.op_start_rel_micros
-            add = self.kit.tallies.add
+            add = self.context.tallies.add
             if took[True]:
                 add(TALLY_RUN_TRACE, frame, wall=1000 * took[True], symbol=RUN_SUMMARIES)
                 add(TALLY_RUN_TRACE, frame, wall=1000 * took[False], symbol=RUN_OTHER_OPS)
@@ -113,9 +113,9 @@ class RunHook(Hook):
                 waited = 1000 * min(node.all_start_micros for node in nodes) - begin
                 add(TALLY_RUN_TRACE, frame, wall=max(0, waited), size=size, symbol=RUN_FEEDING)
         except Exception as error:
-            self.kit.oops(error)
+            self.context.report_error(error)
 
 
 def _tells(label: str) -> bool:
-    """`name = HistogramSummary(inputs)`"""
+    """Whether a label such as `name = HistogramSummary(inputs)` is a summary's."""
     return is_summary(label.partition(" = ")[2].partition("(")[0])

@@ -1,4 +1,4 @@
-"""Which threads are tracing a function right now: what a thread does then is part of its trace."""
+"""Knows which threads are tracing a function: what a thread does then is part of its trace."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ def eager() -> bool:
 
 
 class Tracing:
-    """`any` is empty unless some thread traces, so a hook looks there first, which costs next to nothing.
-    Only then does it ask `here`, which is about its own thread.
+    """The traces in progress, by thread.
 
-    There is no lock: a fork could leave it held. Each thread changes entries of its own, by operations that
-    other threads cannot interrupt.
+    `any` is empty unless some thread traces, so a hook checks it first, which costs next to nothing, and only
+    then asks `here` about its own thread.
+
+    There is no lock, because a fork could leave it held. Each thread changes its own entries only, by
+    operations that other threads cannot interrupt.
     """
 
     def __init__(self, is_eager: Callable[[], bool] = eager) -> None:
         self.any: list[int] = []
-        """The threads that trace, once for each function."""
+        """The threads that trace, once per function."""
         self._is_eager = is_eager
         self._stopped = False
         self._base = [0]
         self._bits: dict[int, list[int]] = {}
-        """By thread: what the functions that it traces do, innermost last. The first entry is a base that
-        stays, so that there always is a last one for a thread that helps."""
+        """By thread: what the functions that it traces do, innermost last. The first entry stays, so that a
+        thread that helps always finds a last one."""
         self._newest = self._base
 
     def here(self) -> list[int] | None:
-        """What this thread's traces do, innermost last; None if nothing is traced here.
+        """Return what this thread's traces do, innermost last; None if nothing is traced here.
 
         A thread that builds a graph while another one traces helps that one: MirroredStrategy has a thread
-        for each replica. After `stop` every thread is told that it traces, for good.
+        per replica. After `stop`, every thread counts as tracing.
         """
         bits = self._bits.get(get_ident())
         if bits is None and self.any and (self._stopped or not self._is_eager()):
@@ -47,20 +49,20 @@ class Tracing:
         return thread in self._bits
 
     def note(self, bits: int) -> None:
-        """What is traced here does this."""
+        """Record that the function being traced here does this."""
         here = self.here()
         if here is not None:
             here[-1] |= bits
 
     def begin(self) -> None:
-        """A trace begins on this thread."""
+        """Begin a trace on this thread."""
         thread = get_ident()
         self._newest = bits = self._bits.setdefault(thread, [0])
         bits.append(0)
         self.any.append(thread)
 
     def end(self) -> tuple[int, bool]:
-        """The newest trace of this thread ends: what it does, and whether it was part of another trace."""
+        """End the newest trace of this thread; return what it does, and whether it was part of another trace."""
         bits = self._bits.get(get_ident())
         if bits is None or not self.any:
             return 0, False
@@ -75,6 +77,6 @@ class Tracing:
         return does, around is not None
 
     def stop(self) -> None:
-        """The hooks come off: whoever is still in one does nothing more."""
+        """Stop: a hook that still runs does nothing more."""
         self._stopped = True
-        self.any.append(0)  # the one that is never taken off again
+        self.any.append(0)  # this entry is never removed

@@ -1,3 +1,3 @@
-"""What the agent and the watcher say to each other: events, commands, their form on the wire, and the
-channel. The watcher imports these modules, too.
+"""The language between agent and watcher: events and commands, the names in them, their form on the wire, and
+the channel. Both sides import it; it knows nothing about hooks or analysis.
 """

@@ -1,7 +1,7 @@
 """How the agent reaches the watcher: a Unix socket, or memory when both live in one process.
 
-Nothing here ever blocks on the watcher. `send` says whether there was room, `flush` lets go what was sent,
-`heard` gives what the watcher has said meanwhile.
+Nothing here ever blocks on the watcher. `send` returns whether there was room, `flush` writes what was sent,
+`received` returns the commands that have arrived.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol
 from .events import COMMANDS, Command, Event
 from .wire import Decoder, WireError, encode
 
-#: Bytes that may wait in the agent for a slow watcher, beside what the kernel's socket buffer holds.
+#: Bytes that may wait in the agent for a slow watcher, besides what the kernel's socket buffer holds.
 BACKLOG = 1 << 18
 
 
@@ -24,14 +24,14 @@ class Channel(Protocol):
 
     def send(self, event: Event) -> bool: ...
     def flush(self) -> None: ...
-    def heard(self) -> list[Command]: ...
+    def received(self) -> list[Command]: ...
     def close(self) -> None: ...
 
 
 class OwnSocket:
-    """A socket in a process that may close any descriptor, and get its number for a file of its own.
+    """A socket in a process that may close any descriptor and reuse its number for a file of its own.
 
-    Such a file is neither written to, read nor closed: the number is looked up before each use.
+    Such a file must not be written to, read or closed, so the descriptor is checked before each use.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -68,7 +68,8 @@ class SocketChannel:
         self.alive = True
 
     def send(self, event: Event) -> bool:
-        # One system call for many events: around each, the interpreter goes to the program and back.
+        # One system call for many events: each call releases the interpreter to the program and takes it
+        # back.
         if len(self._outgoing) > BACKLOG:
             self.flush()
         if not self.alive or len(self._outgoing) > BACKLOG:
@@ -87,7 +88,7 @@ class SocketChannel:
         except OSError:
             self._die()
 
-    def heard(self) -> list[Command]:
+    def received(self) -> list[Command]:
         if not self.alive:
             return []
         if not self._own.is_ours():
@@ -105,7 +106,7 @@ class SocketChannel:
         return []
 
     def close(self) -> None:
-        """Gives what is waiting one second to leave, then hangs up."""
+        """Allow one second for what is waiting to be sent, then hang up."""
         try:
             if self.alive and self._outgoing and self._own.is_ours():
                 self._socket.settimeout(1.0)
@@ -138,13 +139,13 @@ class MemoryChannel:
     def flush(self) -> None:
         pass
 
-    def heard(self) -> list[Command]:
-        heard: list[Command] = []
+    def received(self) -> list[Command]:
+        received: list[Command] = []
         try:
             while True:
-                heard.append(self.commands.get_nowait())
+                received.append(self.commands.get_nowait())
         except Empty:
-            return heard
+            return received
 
     def close(self) -> None:
         self.alive = False

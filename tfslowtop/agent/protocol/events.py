@@ -28,12 +28,12 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the target runs on; sent once TensorFlow is there."""
+    """What the target runs on; sent once TensorFlow has been imported."""
 
     tensorflow: str
     devices: tuple[str, ...]
     shown: tuple[str, ...] = ()
-    """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as they are then, if they are set: `name=value`."""
+    """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, as `name=value`, where they are set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Stream:
     file: str
     line: int
     library: bool = False
-    """Whether that code is a library's and not the user's own."""
+    """Whether the code belongs to a library and not to the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Iterations that the watcher was too slow to take one by one.
+    """Iterations that a slow watcher gets as a summary.
 
-    `sketch` holds wall times at evenly spaced ranks, smallest first, so that quantiles survive the folding.
+    `sketch` holds wall times at evenly spaced ranks, smallest first, so that quantiles survive.
     """
 
     stream: int
@@ -119,13 +119,14 @@ class Trace:
     wall: int
     reasons: tuple[Reason, ...]
     user_file: str = ""
-    """The line of the user's own code that made the call; the function itself may be a library's."""
+    """The line of the user's code that made the call; the function itself may be a library's."""
     user_line: int = 0
     nested: bool = False
-    """Traced while another function was being traced: its time is part of that one's."""
+    """Whether it was traced while another function was being traced, so that its time is part of that trace.
+    """
     jit: bool = False
     library: bool = False
-    """Whether the function is a library's and not the user's own."""
+    """Whether the function belongs to a library and not to the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,10 @@ class Tally:
     count: int
     wall: int
     size: int
-    """Bytes, where it is about bytes."""
+    """Bytes, for what moves or keeps data."""
     at: int
     library: bool = False
-    """Whether the line is a library's and not the user's own."""
+    """Whether the line belongs to a library and not to the user."""
     package: str = ""
     """Of TALLY_WHERE: whose code ran. The symbol is the function that the user's line called."""
     module: str = ""
@@ -174,13 +175,13 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From now on this stream counts as the step; `why` says by what rule, or that the user said so."""
+    """From now on this stream is the step; `why` says which rule chose it, or that the user did."""
 
     stream: int
     why: str
     at: int
     trains: bool = False
-    """Whether a model is trained in it."""
+    """Whether the step trains a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ class Toggled:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A/B: from this iteration on runs `arm` (0 is A, 1 is B, -1 is neither: it is over) with these fixes."""
+    """A/B test: from this iteration on, `arm` runs (0 is A, 1 is B, -1 ends the test) with these fixes."""
 
     iteration: int
     arm: int
@@ -204,7 +205,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The watched code raised. `file` and `line` are the innermost place in the user's own file."""
+    """The watched code raised. `file` and `line` are the innermost line of the user's own file."""
 
     iteration: int
     file: str
@@ -215,7 +216,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Samples that were overwritten before they could be read or folded, in total so far."""
+    """Samples that were overwritten before they could be sent or folded, in total so far."""
 
     stream: int
     samples: int
@@ -223,7 +224,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something the agent wants on the screen: a hook that found no place, an error of its own."""
+    """A message for the screen: a hook that found nothing to patch, an error of the agent's own."""
 
     text: str
 
@@ -237,7 +238,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The target is gone. `code` is its exit code, negative for a signal; `how` says it in a sentence."""
+    """The target has ended. `code` is its exit code, negative for a signal; `how` is a sentence for people."""
 
     code: int
     how: str
@@ -246,7 +247,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class SetFixes:
-    """Command: from the next iteration on, exactly these fixes."""
+    """Command: activate exactly these fixes from the next iteration on."""
 
     fixes: tuple[str, ...]
 
@@ -260,7 +261,7 @@ class SetParams:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Command: alternate these two sets of fixes in shuffled blocks, each with a state of its own."""
+    """Command: alternate two sets of fixes in shuffled blocks, each with its own state."""
 
     a: tuple[str, ...]
     b: tuple[str, ...]
@@ -269,19 +270,19 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Command: finish the iteration and end."""
+    """Command: finish the iteration, then end."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChooseStep:
-    """Command: this stream is the step; -1 for the automatic choice."""
+    """Command: make this stream the step; -1 for the automatic choice."""
 
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
 class Detach:
-    """Command: take the hooks off and let the program run on alone."""
+    """Command: remove the hooks and leave the program running."""
 
 
 Event = (

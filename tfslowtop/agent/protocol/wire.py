@@ -1,9 +1,9 @@
-"""The wire form of the vocabulary: versioned, framed, bounded. No pickle.
+"""The wire form of events and commands: versioned, framed, bounded. No pickle.
 
-A frame is a length, a kind and a payload of at most `MAX_PAYLOAD` bytes. Samples are packed binary, because
-there are many; everything else is rare and travels as a JSON array of the fields, which a person can read.
-Every field has bounds. What does not parse exactly or is out of them is refused with one sentence: a
-`WireError` ends the connection.
+A frame is a length, a kind and a payload of at most `MAX_PAYLOAD` bytes. Samples are packed binary because
+there are many; everything else is rare and travels as a JSON array of its fields, which people can read.
+Every field has bounds. A frame that does not parse exactly or is out of bounds raises `WireError`, which ends
+the connection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_PAYLOAD = 1 << 20
 #: Samples per frame, so that a full frame stays well under the limit.
 MAX_SAMPLES = 8192
 
-#: The highest number of an iteration: above it, a float no longer tells one from the next.
+#: The highest number of an iteration: above it, a float cannot distinguish neighbours.
 MAX_FIRST = 2**53
 
 _HEADER = struct.Struct("!IB")
@@ -31,7 +31,7 @@ _SAMPLES = struct.Struct("!IQ")
 
 
 class WireError(Exception):
-    """What came over the wire is not ours. The message is one sentence for the screen."""
+    """A frame that is not ours. The message is one sentence for the screen."""
 
 
 # The position in this tuple is the kind on the wire: append only, or raise PROTOCOL.
@@ -64,7 +64,7 @@ _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in _KINDS}
 
 
-#: What a number may be unless it is listed: a count, a line, or a time that any clock tells.
+#: The bounds of a number unless listed below: a count, a line, or a time of any clock.
 _COUNT = (0, 2**62 - 1)
 _RANGES: dict[tuple[type, str], tuple[int, int]] = {
     (events.Stream, "id"): (0, 2**32 - 1),
@@ -76,7 +76,7 @@ _RANGES: dict[tuple[type, str], tuple[int, int]] = {
     (events.Ended, "code"): (-(2**31), 2**31 - 1),
     (events.ChooseStep, "stream"): (-1, 2**32 - 1),
 }
-#: Characters of a text unless it is listed: a path has 4096 at most.
+#: The longest text unless listed below: a path has 4096 characters at most.
 _TEXT = 4096
 _LENGTHS: dict[tuple[type, str], int] = {
     (events.Note, "text"): 8192,
@@ -84,7 +84,7 @@ _LENGTHS: dict[tuple[type, str], int] = {
     (events.Failed, "traceback"): 1 << 17,
     (events.Output, "text"): MAX_PAYLOAD,
 }
-#: Entries of a list.
+#: The longest list, by what it holds.
 _ENTRIES = {events.Reason: 64, str: 1024, int: 4096}
 
 
@@ -126,7 +126,7 @@ class _Bool:
 
 
 class _Str:
-    """Text of a certain length that any terminal, file and hash can take: no lone surrogates."""
+    """Text of bounded length that any terminal, file and hash can take: no lone surrogates."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -143,7 +143,7 @@ class _Str:
     def fit(self, value: str) -> str:
         if len(value) > self._most:
             value = value[: self._most - 1] + "…"
-        # A file name that is not UTF-8 has half characters; its owner shall be watched all the same.
+        # A file name that is not UTF-8 has lone surrogates; the program must be watched all the same.
         return value if value.isascii() or _is_whole(value) else value.encode(errors="replace").decode()
 
 
@@ -210,9 +210,9 @@ _CHECKS: dict[type, tuple[Any, ...]] = {
 
 
 def encode(message: Message) -> bytes:
-    """One frame, which always decodes: what is out of its bounds is brought into them.
+    """Encode one frame, which always decodes: values out of bounds are brought into them.
 
-    A message too large for a frame is a mistake of the sender's: `ValueError`.
+    Raises `ValueError` for a message too large for a frame.
     """
     kind = type(message)
     if isinstance(message, Samples):
@@ -229,12 +229,12 @@ def encode(message: Message) -> bytes:
 
 
 def number_of(kind: type) -> int:
-    """The kind's number in a frame's header."""
+    """Return the number of a kind in a frame's header."""
     return _NUMBER[kind]
 
 
 def decode(number: int, payload: bytes) -> Message:
-    """The message in a frame; `WireError` for one that is not ours."""
+    """Decode the message in a frame; `WireError` for one that is not ours."""
     if number >= len(_KINDS):
         raise WireError(f"The target sent a frame of the unknown kind {number}.")
     kind = _KINDS[number]
@@ -260,18 +260,18 @@ def decode(number: int, payload: bytes) -> Message:
 
 
 class Decoder:
-    """Takes bytes as they come, gives messages as they complete."""
+    """Turns a stream of bytes into messages."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """Yields each complete message; raises `WireError` at the first frame that is not ours."""
+        """Yield each complete message; raise `WireError` at the first frame that is not ours."""
         for number, payload in self.frames(data):
             yield decode(number, payload)
 
     def frames(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yields each complete frame, kind and payload. What is not taken comes with the next call."""
+        """Yield kind and payload of each complete frame; an incomplete one waits for more data."""
         self._buffer += data
         start = 0
         try:

@@ -1,3 +1,3 @@
-"""What keeps us harmless inside somebody else's process: signal handlers, pending calls, frames of other
-threads, weak references.
+"""What keeps the agent harmless inside somebody else's process: exceptions of signal handlers, pending calls,
+frames of other threads, weak references. It knows nothing about TensorFlow.
 """

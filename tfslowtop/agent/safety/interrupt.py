@@ -1,4 +1,4 @@
-"""Run a function on the main thread without a hooked call.
+"""Runs a function on the main thread without a hooked call.
 
 `Py_AddPendingCall` runs it between two instructions, as Python does with a signal handler. No signal is sent,
 so no system call of the program is interrupted. The C function passed to it is `PyObject_IsTrue`: it takes an
@@ -22,7 +22,7 @@ def _nothing(frame: FrameType | None) -> None:
 
 
 class Interrupt:
-    """Call `action` on the main thread, with the frame that it interrupts.
+    """Calls `action` on the main thread, with the frame that it interrupts.
 
     Python may make the call as late as interpreter shutdown, when the globals of this module are gone. So the
     functions that `__bool__` needs are attributes of the class.

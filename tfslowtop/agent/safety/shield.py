@@ -1,4 +1,4 @@
-"""Calls that Python makes where it ignores exceptions: around a fork, at exit."""
+"""Protects calls that Python makes where it ignores exceptions: around a fork, at exit."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from types import FrameType
 from .interrupt import Interrupt
 from .signal_handlers import raised_by_handler
 
-#: How often an action is begun again that a handler has interrupted.
+#: How often an action is restarted that a handler has interrupted.
 _TRIES = 10
 
 
 class Shield:
-    """`action` as something that Python may call where it ignores exceptions: C alone, seen from outside.
+    """`action` in a form that Python may call where it ignores exceptions: from outside, only C.
 
-    What a handler raises meanwhile is held while the action is done all the same, and raised again by
-    `raise_held`, which is asked for when the call is over. A plain function would not do: a handler may run
-    at its first instruction, which no `try` inside it covers. A generator that waits inside a `try` is
-    covered from the moment it is resumed.
+    What a handler raises meanwhile is held until the action is done, and raised again by `raise_held`, which
+    is requested when the call is over. A plain function is not enough: a handler may run at its first
+    instruction, which no `try` inside it covers. A generator that waits inside a `try` is covered from the
+    moment it is resumed.
     """
 
     def __init__(self, action: Callable[[], object], *, asks: bool = True) -> None:
-        """Without `asks`, it is somebody else's to call `raise_held`."""
+        """Without `asks`, the caller has to call `raise_held`."""
         self._action = action
         self._held: deque[BaseException] = deque()
         self._asks = asks
@@ -34,12 +34,12 @@ class Shield:
         self._interrupt = Interrupt(self.raise_held)
         runs = self._run()
         next(runs)
-        # The request comes after the generator has yielded, from C: else it would be granted inside of it.
+        # The request comes from C after the generator has yielded; otherwise it would be granted inside it.
         requests = map(methodcaller("__call__"), iter(partial(self._later.pop, "request", int), None))
         self.call: Callable[[], object] = partial(next, zip(runs, requests, strict=False), None)
 
     def raise_held(self, frame: FrameType | None = None) -> None:
-        """On the main thread, in the program's own code."""
+        """Raise what was held, on the main thread, in the program's own code."""
         if self._held:
             raise self._held.popleft()
 
@@ -50,7 +50,7 @@ class Shield:
         tries = 0
         while True:
             try:
-                while True:  # inside another `try`, because a handler may also run where a loop goes back
+                while True:  # inside another `try`, because a handler may also run where the loop jumps back
                     try:
                         if ended() or caught is None or not self._hold(caught) or tries >= most:
                             tries = 0

@@ -1,4 +1,4 @@
-"""Objects of the program, remembered for as long as they live."""
+"""Remembers objects of the program for as long as they live."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 class WeakTable(Generic[Value]):
     """A value for each of some objects, by identity.
 
-    As a `weakref.WeakKeyDictionary`, but only C runs when an object dies: Python ignores what a signal
+    Like a `weakref.WeakKeyDictionary`, but only C runs when an object dies: Python ignores what a signal
     handler raises in a weak reference's callback.
     """
 
@@ -43,7 +43,7 @@ class WeakTable(Generic[Value]):
         return iter([thing for thing, _ in self.items()])
 
     def items(self) -> list[tuple[Any, Value]]:
-        """Those that live, oldest first."""
+        """Return those that live, oldest first."""
         # A copy, because an object may die meanwhile.
         pairs = [(reference(), value) for reference, value in self._entries.copy().values()]
         return [(thing, value) for thing, value in pairs if thing is not None]

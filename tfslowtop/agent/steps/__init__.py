@@ -1,3 +1,3 @@
-"""Finds out what repeats: loops in bytecode, iterations as hooked calls happen, and which stream is the
-step.
+"""Finds what repeats: loops in bytecode, iterations seen through hooked calls, and which stream is the step.
+What a call does is found out in `hooks`.
 """

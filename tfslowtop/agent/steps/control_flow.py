@@ -1,9 +1,9 @@
-"""The loops of a code object, from its bytecode alone: no source needed, nothing guessed from line numbers.
+"""Finds the loops of a code object in its bytecode: no source needed, nothing guessed from line numbers.
 
-Python puts the cold parts of a function (exception handlers) behind its warm ones, so an offset says little
-about what comes before what. The control-flow graph does: a natural loop is what can come back to a header
-that dominates it, and inside a loop a place that cannot be reached forward from the last one was reached by
-going round.
+Python puts the cold parts of a function (exception handlers) after the warm ones, so an offset says little
+about order. The control-flow graph does: a natural loop is what can come back to a header that dominates it,
+and inside a loop, an instruction that cannot be reached forward from the last one was reached by another
+iteration.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _ENDS = {
 }
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 
-#: A function longer than this is not analysed: it is generated code, and the analysis would be felt.
+#: A longer function is not analysed: it is generated code, and the analysis would take noticeable time.
 _MOST_INSTRUCTIONS = 40_000
 
 
 @dataclass(slots=True, eq=False)
-class Ring:
-    """One loop in the code: its header's line and the blocks that it goes through."""
+class CodeLoop:
+    """One loop in the code: the line of its header and the blocks that it runs through."""
 
     line: int
     is_for: bool
@@ -44,16 +44,16 @@ class Ring:
     test: int = -1
     """Where a `for` asks for its next item."""
     item: str = ""
-    """The variable that has it, if nothing else in the loop sets that one."""
+    """The variable that holds it, if nothing else in the loop sets that variable."""
     calls: bool = True
-    """Whether its body calls anything beside the loops in it."""
+    """Whether its body calls anything besides the loops in it."""
 
 
 @dataclass(slots=True)
 class Flow:
     starts: list[int]
     """Offsets at which the basic blocks begin."""
-    rings: list[Ring]
+    loops: list[CodeLoop]
     """Outer loops before the loops inside them."""
     _after: dict[int, tuple[int, ...]]
     _reach: dict[int, set[int]] = field(default_factory=dict)
@@ -61,19 +61,19 @@ class Flow:
     def block(self, offset: int) -> int:
         return bisect.bisect_right(self.starts, offset) - 1
 
-    def around(self, offset: int) -> tuple[Ring, ...]:
-        """The loops around an instruction, outermost first."""
+    def around(self, offset: int) -> tuple[CodeLoop, ...]:
+        """Return the loops around an instruction, outermost first."""
         block = self.block(offset)
-        return tuple(ring for ring in self.rings if block in ring.blocks)
+        return tuple(loop for loop in self.loops if block in loop.blocks)
 
     def forward(self, a: int, b: int) -> bool:
-        """Whether `b` can come after `a` without any loop going round."""
+        """Whether `b` can follow `a` without another iteration of any loop around both."""
         first, second = self.block(a), self.block(b)
         if first == second:
             return b > a
-        # A loop that does not go around `b` may go round once more: that is how a `for` finds its end.
-        left = [ring for ring in self.rings if first in ring.blocks and second not in ring.blocks]
-        ways = {first, *(header for ring in left for header in ring.headers)}
+        # A loop that is not around `b` may test once more: that is how a `for` finds its end.
+        left = [loop for loop in self.loops if first in loop.blocks and second not in loop.blocks]
+        ways = {first, *(header for loop in left for header in loop.headers)}
         return any(second in self._reachable(block) for block in ways)
 
     def _reachable(self, start: int) -> set[int]:
@@ -98,7 +98,7 @@ def analyse(code: CodeType) -> Flow:
     edges, jumps = _edges(instructions, handlers, starts)
     order = _postorder(edges)
     dominators = _dominators(edges, order)
-    rings: dict[int, Ring] = {}
+    loops: dict[int, CodeLoop] = {}
     back: set[tuple[int, int]] = set()
     lines = _lines(code)
     for source in order:
@@ -108,27 +108,27 @@ def analyse(code: CodeType) -> Flow:
             back.add((source, header))
             jump = jumps.get((source, header))
             if jump is None or jump.opname == "JUMP_BACKWARD_NO_INTERRUPT":
-                continue  # waiting for another coroutine is no loop of the user's
-            ring = rings.setdefault(header, Ring(0, False, {header}, {header}))
-            ring.blocks |= _body(edges, header, source)
+                continue  # waiting for another coroutine is not a loop of the user's
+            loop = loops.setdefault(header, CodeLoop(0, False, {header}, {header}))
+            loop.blocks |= _body(edges, header, source)
             for_iter = next((i for i in _of(instructions, starts, header) if i.opname == "FOR_ITER"), None)
-            ring.is_for = for_iter is not None
+            loop.is_for = for_iter is not None
             if for_iter is not None:
-                ring.line, ring.test = lines(for_iter.offset), for_iter.offset
+                loop.line, loop.test = lines(for_iter.offset), for_iter.offset
     after = {a: tuple(b for b in bs if (a, b) not in back) for a, bs in edges.items()}
-    for ring in rings.values():
-        body = [i for b in sorted(ring.blocks) for i in _of(instructions, starts, b)]
-        ring.item = _item(body, ring.test)
+    for loop in loops.values():
+        body = [i for b in sorted(loop.blocks) for i in _of(instructions, starts, b)]
+        loop.item = _item(body, loop.test)
         numbers = [lines(i.offset) for i in body]
-        ring.first_line, ring.last_line = min(numbers, default=0), max(numbers, default=0)
-        ring.line = ring.line or ring.first_line  # a `while` is tested again at its end, on its own line
-    whole = _merged(list(rings.values()))
-    for ring in whole:
-        inside = [r for r in whole if r.blocks < ring.blocks]
-        heads = {ring.line, *(r.line for r in inside)}
-        alone = ring.blocks.difference(*(r.blocks for r in inside))
+        loop.first_line, loop.last_line = min(numbers, default=0), max(numbers, default=0)
+        loop.line = loop.line or loop.first_line  # a `while` is tested again at its end, on its own line
+    whole = _merged(list(loops.values()))
+    for loop in whole:
+        inside = [r for r in whole if r.blocks < loop.blocks]
+        heads = {loop.line, *(r.line for r in inside)}
+        alone = loop.blocks.difference(*(r.blocks for r in inside))
         rest = [i for b in alone for i in _of(instructions, starts, b) if i.opname.startswith("CALL")]
-        ring.calls = any(lines(i.offset) not in heads for i in rest)
+        loop.calls = any(lines(i.offset) not in heads for i in rest)
     return Flow(starts, whole, after)
 
 
@@ -146,7 +146,7 @@ def _item(body: list[dis.Instruction], test: int) -> str:
 
 
 def _names(store: dis.Instruction) -> tuple[str, ...]:
-    """What a store stores to: two at once, in some versions, or one and a load."""
+    """Name what an instruction stores to: two variables at once in some versions, or one and a load."""
     names = store.argval if isinstance(store.argval, tuple) else (store.argval,)
     return tuple(map(str, names[:1] if "LOAD" in store.opname else names))
 
@@ -196,7 +196,7 @@ def _edges(
 
 
 def _postorder(edges: dict[int, list[int]]) -> list[int]:
-    """The blocks that can be reached, in postorder."""
+    """Return the reachable blocks in postorder."""
     seen, order = {0}, []
     stack = [(0, iter(edges[0]))]
     while stack:
@@ -213,7 +213,7 @@ def _postorder(edges: dict[int, list[int]]) -> list[int]:
 
 
 def _dominators(edges: dict[int, list[int]], order: list[int]) -> dict[int, int]:
-    """The immediate dominator of each block (Cooper, Harvey and Kennedy's simple algorithm)."""
+    """Find the immediate dominator of each block (Cooper, Harvey and Kennedy's simple algorithm)."""
     rank = {block: n for n, block in enumerate(order)}
     before: dict[int, list[int]] = {block: [] for block in order}
     for block in order:
@@ -254,7 +254,7 @@ def _dominates(parent: dict[int, int], a: int, b: int) -> bool:
 
 
 def _body(edges: dict[int, list[int]], header: int, source: int) -> set[int]:
-    """What can reach `source` without passing the header."""
+    """Collect the blocks that can reach `source` without passing the header."""
     before: dict[int, list[int]] = {}
     for block, following in edges.items():
         for other in following:
@@ -271,23 +271,23 @@ def _body(edges: dict[int, list[int]], header: int, source: int) -> set[int]:
     return body
 
 
-def _merged(rings: list[Ring]) -> list[Ring]:
-    """A `while` with a `continue` in it has two headers, its test and its body: one loop to its author."""
-    rings.sort(key=lambda ring: -len(ring.blocks))
-    result: list[Ring] = []
-    for ring in rings:
-        span = (False, ring.first_line, ring.last_line)
-        same = [r for r in result if (r.is_for or ring.is_for, r.first_line, r.last_line) == span]
+def _merged(loops: list[CodeLoop]) -> list[CodeLoop]:
+    """Merge loops with the same lines: a `while` with a `continue` has two headers, its test and its body."""
+    loops.sort(key=lambda loop: -len(loop.blocks))
+    result: list[CodeLoop] = []
+    for loop in loops:
+        span = (False, loop.first_line, loop.last_line)
+        same = [r for r in result if (r.is_for or loop.is_for, r.first_line, r.last_line) == span]
         if same:
-            same[0].blocks |= ring.blocks
-            same[0].headers |= ring.headers
+            same[0].blocks |= loop.blocks
+            same[0].headers |= loop.headers
         else:
-            result.append(ring)
+            result.append(loop)
     return result
 
 
 def _lines(code: CodeType) -> Callable[[int], int]:
-    """From offset to line."""
+    """Return a function from offset to line."""
     spans = [(start, line) for start, _, line in code.co_lines() if line is not None]
     spans.sort()
     offsets = [start for start, _ in spans]

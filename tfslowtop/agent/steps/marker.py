@@ -1,4 +1,4 @@
-"""`with tfslowtop.step():` in the program: where a step begins and ends, said by its author."""
+"""`with tfslowtop.step():`, by which a program marks its steps itself."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import time
 from types import FrameType
 from typing import Any
 
-from ..hooks.context import Kit
+from ..hooks.context import HookContext
 from ..protocol.names import STREAM_MARKED
-from .streams import Loop
+from .streams import Stream
 
 
 class Marker:
-    """Stands in for the context manager that does nothing."""
+    """Replaces the context manager that does nothing while the program is watched."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, context: HookContext) -> None:
+        self._context = context
         self._open = threading.local()
-        self._loop: Loop | None = None
+        self._stream: Stream | None = None
         self._kept: Any = None
 
-    def place(self) -> None:
+    def install(self) -> None:
         module: Any = sys.modules["tfslowtop"]
         self._kept = getattr(module, "_marker", None)
         if self._kept is not None:
@@ -39,13 +39,13 @@ class Marker:
 
     def __exit__(self, *_: object) -> None:
         try:
-            loop = self._loop or self._find(sys._getframe().f_back)
+            stream = self._stream or self._find(sys._getframe().f_back)
             start, cpu = self._open.start, self._open.cpu
-            loop.buffer.put((start, time.perf_counter_ns() - start, time.process_time_ns() - cpu))
+            stream.buffer.put((start, time.perf_counter_ns() - start, time.process_time_ns() - cpu))
         except Exception as error:
-            self._kit.oops(error)
+            self._context.report_error(error)
 
-    def _find(self, frame: FrameType | None) -> Loop:
-        file, line = self._kit.places.user_line(frame)
-        self._loop = self._kit.tracker.loop(STREAM_MARKED, "step", file, line)
-        return self._loop
+    def _find(self, frame: FrameType | None) -> Stream:
+        file, line = self._context.ownership.user_line(frame)
+        self._stream = self._context.tracker.new_stream(STREAM_MARKED, "step", file, line)
+        return self._stream

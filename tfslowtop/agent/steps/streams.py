@@ -1,13 +1,13 @@
-"""What repeats: loops of the user's code and other things with turns, and what each turn did."""
+"""Streams: loops of the user's code and calls of the same thing, and what each iteration did."""
 
 from __future__ import annotations
 
 import time
 
 from ..protocol.names import StreamKind
-from ..sample_buffer import Buffer
+from ..sample_buffer import SampleBuffer
 
-# What a turn did, as bits.
+# What an iteration did, as bits.
 GRADIENT = 1  # a gradient was computed
 COMMIT = 2  # an optimizer changed the model
 ASSIGN = 4  # a variable that gradients were taken of was changed by hand
@@ -22,19 +22,19 @@ TAPE = 512  # a tape was opened to record the forward pass
 UPDATE = GRADIENT | COMMIT | ASSIGN | TAPE
 TRAINS = GRADIENT | COMMIT | TAPE
 
-#: What is no work of its own: a turn that found its data at an end, or was left after a look, did nothing.
+#: Not work by itself: an iteration that only found its data exhausted, or only read a result, did nothing.
 IDLE = DATA | HOST
 
-#: Reading the CPU clock of the process is a system call: only turns at least this long are worth it.
+#: Reading the CPU clock of the process is a system call: it is made for iterations at least this long.
 _CPU_FROM = 4_000_000
 
 
-#: The share of a loop's turns that says what its turns do.
+#: The share of a loop's iterations that says what its iterations do.
 _MOSTLY = 0.5
 
 
-class Loop:
-    """One thing that repeats. Its turns go to a buffer; what they did is counted by kind of turn."""
+class Stream:
+    """Something that repeats. Its samples go to a buffer; what its iterations did is counted."""
 
     __slots__ = (
         "bits",
@@ -45,6 +45,7 @@ class Loop:
         "file",
         "generator",
         "header",
+        "id",
         "item",
         "kind",
         "last",
@@ -53,40 +54,40 @@ class Loop:
         "masks",
         "name",
         "outer",
-        "stream",
         "test",
         "what",
     )
 
     def __init__(self, kind: StreamKind, name: str, file: str, line: int) -> None:
         self.kind, self.name, self.file, self.line = kind, name, file, line
-        self.buffer = Buffer()
+        self.buffer = SampleBuffer()
         self.bits = 0
-        """What one call of it does, for what is called: found out while it is traced."""
-        self.stream = -1
+        """What one call of it does, found out while it was traced."""
+        self.id = -1
         self.entries = 0
         self.changes = 0
-        """Turns that called another function than the turn before."""
+        """Iterations that called another function than the one before."""
         self.masks: dict[int, int] = {}
-        """How many turns did what: `bits << 16 | bits of the loops inside`."""
-        self.outer: Loop | None = None
+        """How many iterations did what: `bits << 16 | bits of the loops inside`."""
+        self.outer: Stream | None = None
         self.main = self.generator = False
         self.last = 0
         self.what = 0
         self.header = ""
         self.item = ""
-        """The variable that has the turn's item, where it can be looked at."""
+        """The variable that holds the item of the iteration, where it can be read."""
         self.test = -1
-        """Where the next one is asked for."""
+        """The instruction that asks for the next item."""
         self.calls = True
-        """Whether its body calls anything beside the loops in it."""
+        """Whether its body calls anything besides the loops in it."""
 
     @property
     def count(self) -> int:
         return self.buffer.head
 
     def did(self, bits: int, *, own: bool = False) -> float:
-        """The share of turns that did one of these things, in the loop's own body or anywhere inside."""
+        """Return the share of iterations that did one of these things, in the loop's own body or anywhere
+        inside."""
         masks = dict(self.masks)
         every = sum(masks.values())
         bits &= 0xFFFF
@@ -94,8 +95,8 @@ class Loop:
         return hits / every if every else 0.0
 
 
-class Turn:
-    """One iteration on its way."""
+class Iteration:
+    """The current iteration of a stream."""
 
     __slots__ = (
         "below",
@@ -105,35 +106,36 @@ class Turn:
         "first",
         "giver",
         "item",
-        "loop",
         "outer",
         "put",
         "start",
+        "stream",
         "void",
         "what",
     )
 
-    def __init__(self, loop: Loop, start: int, outer: Turn | None) -> None:
-        self.loop, self.start, self.outer = loop, start, outer
-        self.put = loop.buffer.put
+    def __init__(self, stream: Stream, start: int, outer: Iteration | None) -> None:
+        self.stream, self.start, self.outer = stream, start, outer
+        self.put = stream.buffer.put
         self.end = start
         self.bits = self.below = self.cpu = 0
         self.void = False
         self.what = 0
-        """Which function the turn called last, by id."""
+        """The function that the iteration called last, by id."""
         self.first = 0
-        """Which one the first turn of a loop inside called."""
+        """The function that the first iteration of an inner loop called, by id."""
         self.giver = 0
-        """What gave the first of the item, by id, where it was asked for; LOOK, if that was the last call."""
+        """What gave the item first, by id, where it was asked for; RESULT_READ if the last call read a
+        result."""
         self.item = 0
-        """The item of a `for`, by id: the next one is another object, made while this one is still there."""
+        """The item of a `for`, by id: the next one is another object, created while this one still exists."""
 
     def again(self, now: int) -> None:
-        """Ends the turn and begins the next one, in place: this is the hot path of every loop."""
+        """End the iteration and begin the next one, in place: this is the hot path of every loop."""
         bits, below, start = self.bits, self.below, self.start
-        # Else nothing came to pass: the round that only found the data at an end.
+        # Otherwise nothing happened: it only found its data exhausted.
         if below or bits & ~IDLE or (bits and not self.void):
-            loop = self.loop
+            stream = self.stream
             wall = now - start
             if wall < _CPU_FROM:
                 self.put((start, wall, 0))
@@ -143,31 +145,31 @@ class Turn:
                 self.put((start, wall, cpu - self.cpu if self.cpu else 0))
                 self.cpu = cpu
             mask = bits << 16 | below
-            masks = loop.masks
+            masks = stream.masks
             if mask in masks:
                 masks[mask] += 1
             else:
                 masks[mask] = 1
-            loop.last = now
-            if self.what != loop.what:
-                loop.what = self.what
-                loop.changes += 1
+            stream.last = now
+            if self.what != stream.what:
+                stream.what = self.what
+                stream.changes += 1
             outer = self.outer
             if outer is not None:
                 outer.below |= bits | below
                 outer.end = now
                 outer.giver = 0
-                loop.outer = outer.loop
+                stream.outer = outer.stream
         self.start = self.end = now
         self.bits = self.below = self.first = 0
         self.void = False
 
     def is_over(self) -> bool:
-        """Whether the loop found its data at an end, and did nothing since."""
+        """Whether the loop found its data exhausted, and has done nothing since."""
         return self.void and not self.below and not self.bits & ~IDLE
 
     def close(self) -> None:
-        """Ends the turn for good, when the last thing in it ended."""
-        if not self.below and not self.bits & ~IDLE and self.loop.did(~IDLE) >= _MOSTLY:
-            self.void = True  # it was left before it did what its turns do
+        """End the iteration for good, at the end of the last thing in it."""
+        if not self.below and not self.bits & ~IDLE and self.stream.did(~IDLE) >= _MOSTLY:
+            self.void = True  # it was left before it did what its iterations do
         self.again(self.end)

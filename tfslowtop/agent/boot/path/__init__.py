@@ -1,1 +1,1 @@
-"""The directory that PYTHONPATH names: nothing but `sitecustomize` may be found in it."""
+"""The directory that PYTHONPATH names. It must contain nothing but `sitecustomize`."""

@@ -1,17 +1,17 @@
-"""Runs in the user's interpreter before the script does, and is gone when the script begins.
+"""Runs in the user's interpreter before the script, and is gone when the script begins.
 
-Python imports `sitecustomize` at start, from PYTHONPATH if it is there. This one takes itself and our
-variables out of sight, leaves a finder that waits for TensorFlow or NumPy, and hands over to the
-sitecustomize that it hid, if any. It imports nothing that is not loaded already: the agent comes only with
-the first of the two (at start it would cost every script a tenth of a second). Whatever goes wrong, the
-script runs as if we were not there.
+Python imports `sitecustomize` at start, from PYTHONPATH if it is there. This one hides itself and our
+variables, leaves a finder that waits for TensorFlow or NumPy, and hands over to the sitecustomize that it
+shadowed, if any. It imports nothing that is not loaded already; the agent is loaded with the first of the
+two, because loading it at start would cost every script a tenth of a second. Whatever goes wrong, the script
+runs as if we were not there.
 """
 
 import os
 import sys
 from _thread import get_ident
 
-TYPE_CHECKING = False  # typing is not loaded yet, and need not be
+TYPE_CHECKING = False  # typing is not loaded yet, and is not needed
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
@@ -32,9 +32,9 @@ def _search(name: str, path: "Any", target: "Any", but: object = None) -> "Modul
 
 
 class _Finder:
-    """Finds nothing itself. Lends what is awaited a loader that calls `begin` when its import begins.
+    """Finds nothing itself, but wraps the loader of awaited modules to call `begin` when their import begins.
 
-    Not earlier: many libraries look whether there is a TensorFlow (`importlib.util.find_spec`) and leave it.
+    Not earlier: many libraries only check for TensorFlow (`importlib.util.find_spec`) and never import it.
     """
 
     def __init__(self, begin: "Callable[[], None]") -> None:
@@ -44,10 +44,10 @@ class _Finder:
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "ModuleSpec | None":
         if not self.awaited:
-            self.remove()  # we are in a child of the script's
+            self.remove()  # we are in a forked child of the script
         if name not in self.awaited or self._searching == get_ident():
             return None
-        self._searching = get_ident()  # another finder of this kind may ask everybody again, us too
+        self._searching = get_ident()  # another finder of this kind may ask all finders again, including us
         try:
             spec = _search(name, path, target, but=self)
         finally:
@@ -69,12 +69,12 @@ class _Loader:
         return getattr(self._inner, name)
 
     def create_module(self, spec: "ModuleSpec") -> "ModuleType | None":
-        # From here on the spec has its own loader again: no frame of ours, and nothing to see, while it runs.
+        # From here on the spec has its own loader again: no frame of ours is visible while it runs.
         spec.loader = self._inner
         if self._finder in sys.meta_path:
             self._finder.remove()
             self._finder.begin()
-            # The agent has put a finder of its own in place after this was found: so find it again.
+            # The agent has installed its own finder since the module was found: find it again.
             found = _search(spec.name, None, None)
             if found is not None and found.loader is not None:
                 spec.loader = found.loader
@@ -85,7 +85,7 @@ class _Loader:
 
 
 def _load(address: str, token: str, step: "str | None") -> None:
-    """The agent, by its place and under a name of its own: nothing of ours comes onto the script's path."""
+    """Load the agent from its path under a private name: nothing of ours gets onto the script's path."""
     try:
         from importlib import import_module
         from importlib.util import module_from_spec, spec_from_file_location
@@ -102,8 +102,8 @@ def _load(address: str, token: str, step: "str | None") -> None:
     except Exception as error:
         handlers = sys.modules.get("_tfslowtop_agent.safety.signal_handlers")
         if handlers is not None and handlers.raised_by_handler(error):
-            raise  # a signal came meanwhile, and this is what the script's own handler makes of it
-        # Else it runs unwatched, and the watcher says so.
+            raise  # a signal arrived, and this is what the script's own handler raised
+        # Otherwise the script runs unwatched, and the watcher says so.
 
 
 def _arm() -> None:
@@ -111,7 +111,7 @@ def _arm() -> None:
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     sys.path_importer_cache.pop(_HERE, None)
     ours = {name[len(_PREFIX) :]: environ.pop(name) for name in list(environ) if name.startswith(_PREFIX)}
-    # Ours was put in front of what was there; the rest of the variable is the script's own.
+    # Our entry was put in front; the rest of the variable is the script's own.
     if "PYTHONPATH" in ours:
         environ["PYTHONPATH"] = ours["PYTHONPATH"]
     else:
@@ -121,16 +121,16 @@ def _arm() -> None:
     finder = _Finder(lambda: _load(ours["SOCKET"], ours["TOKEN"], ours.get("STEP")))
     sys.meta_path.insert(0, finder)
     if hasattr(os, "register_at_fork"):
-        # Children run as without us: one process is watched. Only C runs here, because Python ignores what a
-        # signal handler raises in such a call.
+        # Only one process is watched: children run as without us. Only C runs here, because Python ignores
+        # what a signal handler raises in such a call.
         os.register_at_fork(after_in_child=finder.awaited.clear)
 
 
 def _hand_over() -> None:
-    """Becomes the sitecustomize that Python would have found, or no module at all."""
+    """Become the sitecustomize that Python would have found, or no module at all."""
     spec = _search("sitecustomize", None, None)
     if spec is None or spec.loader is None:
-        # What `site` expects when there is none. Raising it also takes this module out of sys.modules.
+        # What `site` expects when there is none. Raising it also removes this module from sys.modules.
         raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
     from _frozen_importlib import module_from_spec
 

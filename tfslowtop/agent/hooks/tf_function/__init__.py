@@ -1,3 +1,3 @@
-"""Everything about tf.function: its calls, its traces and why they happened, and the shapes XLA compiles
-for.
+"""Everything about tf.function: its calls, its traces and their reasons, and the shapes that XLA compiles.
+Ops that run outside any function are in `eager_ops`.
 """

@@ -1,6 +1,6 @@
-"""Why a tf.function was traced again: the difference to the nearest trace that its cache holds, by argument.
+"""Explains why a tf.function was traced again: the difference to the nearest cached trace, by argument.
 
-Reads TensorFlow's trace types by their names and attributes only, so that a version that moves them costs the
+It reads TensorFlow's trace types by names and attributes only, so that a version that moves them costs the
 explanation, never the program.
 """
 
@@ -31,12 +31,12 @@ from ...safety.signal_handlers import let_through
 #: Cached traces that are compared, newest first: a function with more has long been explained.
 _NEAREST_OF = 64
 _LONGEST = 100
-#: Code objects that are remembered, and functions that were made of each.
+#: Code objects that are remembered, and functions of each.
 _REMEMBERED = 10_000
 
 
 class Explainer:
-    """Remembers which code was traced by which function, to tell a new function from a new argument."""
+    """Remembers which code was traced by which function, to distinguish a new function from a new argument."""
 
     def __init__(self) -> None:
         self._caches: dict[int, tuple[CodeType, set[int]]] = {}
@@ -58,7 +58,7 @@ class Explainer:
         return (self._first(options, function_type),)
 
     def done(self) -> None:
-        """The trace that began last on this thread has ended."""
+        """Record that the latest trace on this thread has ended."""
         being_traced = self._open.get(get_ident())
         if being_traced:
             being_traced.pop()
@@ -66,7 +66,7 @@ class Explainer:
             self._open.pop(get_ident(), None)
 
     def _first(self, options: Any, function_type: Any) -> Reason:
-        """The first trace of this very function; perhaps not the first of its code."""
+        """Explain the first trace of this function; its code may have been traced before."""
         code = code_of(options.python_function)
         if code is None:
             return Reason("", REASON_FIRST, "", "")
@@ -79,7 +79,7 @@ class Explainer:
         if not earlier:
             return _first_trace(function_type)
         owner = _owner(options.python_function)
-        # Ids of dead caches are used again, so this counts the least that there were.
+        # Ids of dead caches are reused, so this is a lower bound.
         count = f"number {earlier + 1} made from the same code"
         if owner:
             return Reason("self", REASON_NEW_INSTANCE, f"another {owner}", count)
@@ -105,7 +105,7 @@ def _batch_size(kind: Any) -> int | None:
 
 
 def _owner(function: Any) -> str:
-    """The class of the instance that a method is bound to, through TensorFlow's decorators."""
+    """Name the class of the instance that a method is bound to, through TensorFlow's decorators."""
     for _ in range(20):
         instance = getattr(function, "__self__", None)
         if instance is not None:
@@ -129,7 +129,7 @@ def _nearest(wanted: Any, cached: list[Any], scope: Any) -> tuple[Reason, ...]:
         elif best is None or len(reasons) < len(best):
             best = reasons
     if contexts:
-        # The same arguments are there already: what differs is around the call.
+        # The same arguments are cached already: what differs is around the call.
         if all(getattr(context, "scope_type", scope) != scope for context in contexts):
             return (Reason("", REASON_SECOND, "creates variables", "uses them"),)
         return (Reason("", REASON_NEW_CONTEXT, "", "another graph, device or strategy around the call"),)
@@ -232,7 +232,7 @@ def _fits(a: Any, b: Any) -> bool:
 
 
 def _parts(kind: Any) -> dict[str, Any] | None:
-    """The components of a container type, by the way to reach them."""
+    """Return the components of a container type, by the expression that reaches them."""
     name = type(kind).__name__
     if name == "Tuple":
         return {f"[{i}]": part for i, part in enumerate(kind.components)}

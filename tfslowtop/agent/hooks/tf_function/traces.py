@@ -1,4 +1,4 @@
-"""Counts, times and explains the traces of tf.functions. Costs nothing on a call that does not trace."""
+"""Counts, times and explains the traces of tf.functions. Costs nothing for a call that does not trace."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from ...code.ownership import code_of, version_of
 from ...protocol.events import Note, Reason, Trace
 from ...protocol.names import TALLY_TRACE_OPS
 from ...steps.streams import CALL
-from ..context import Kit
-from ..patch import dress, unseen
+from ..context import HookContext
+from ..patch import copy_metadata, hide_wrapper_frame
 from ..tracing_state import Tracing
 from .reasons import Explainer
 from .unrolled import unrolled
 from .xla_shapes import Shapes
 
-#: TensorFlow 2.14 and later keep the one place where every trace is made here.
+#: TensorFlow 2.14 and later make every trace in this module.
 MODULE = "tensorflow.python.eager.polymorphic_function.tracing_compilation"
 _PLACE = "_create_concrete_function"
-#: Nanoseconds from which on a trace is worth a look at what it is made of.
+#: Nanoseconds from which on the ops of a trace are examined.
 _LONG = 1_000_000_000
-#: Functions that are remembered by their place, and by their cache.
+#: Functions that are remembered by their line, and by their cache.
 _MOST = 20_000
 
 
 class TraceHook:
-    """Wraps the place where a trace is made. With a kit, it also learns what the function does."""
+    """Wraps the function that makes traces. With a context, it also learns what the traced function does."""
 
-    def __init__(self, emit: Callable[[Any], None], kit: Kit | None = None) -> None:
-        self._emit, self._kit = emit, kit
+    def __init__(self, emit: Callable[[Any], None], context: HookContext | None = None) -> None:
+        self._emit, self._context = emit, context
         self._numbers: Counter[tuple[str, str, int]] = Counter()
         self._explainer = Explainer()
         self._original: Callable[..., Any] | None = None
-        self._tracing = kit.tracing if kit is not None else Tracing()
-        self._shapes = Shapes(kit) if kit is not None else None
+        self._tracing = context.tracing if context is not None else Tracing()
+        self._shapes = Shapes(context) if context is not None else None
 
     def install(self) -> None:
         module = sys.modules.get(MODULE)
@@ -56,13 +56,13 @@ class TraceHook:
                 concrete = original(function_type, type_context, func_graph, options)
                 return concrete
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
             finally:
                 wall = time.perf_counter_ns() - start
                 self._end(options, start, wall, reasons, concrete, sys._getframe())
 
-        dress(traced, original)
+        copy_metadata(traced, original)
         self._original = original
         setattr(module, _PLACE, traced)
 
@@ -90,7 +90,7 @@ class TraceHook:
         concrete: Any,
         frame: FrameType,
     ) -> None:
-        kit = self._kit
+        context = self._context
         bits, nested = self._tracing.end()
         self._explainer.done()
         try:
@@ -101,19 +101,19 @@ class TraceHook:
                 self._numbers.clear()
             self._numbers[place] += 1
             user, library = ("", 0), False
-            if kit is not None:
-                kit.traces += 1
-                library = code is None or kit.places.is_library(code.co_filename)
-                user = kit.places.user_line(frame)
+            if context is not None:
+                context.traces += 1
+                library = code is None or context.ownership.is_library(code.co_filename)
+                user = context.ownership.user_line(frame)
                 cache = id(getattr(options, "function_cache", None))
-                if cache in kit.does or len(kit.does) < _MOST:
-                    kit.does[cache] = kit.does.get(cache, CALL) | bits
+                if cache in context.does or len(context.does) < _MOST:
+                    context.does[cache] = context.does.get(cache, CALL) | bits
                 if concrete is not None and code is not None:
-                    kit.concrete[concrete] = (code, cache)
+                    context.concrete[concrete] = (code, cache)
                 if concrete is not None and wall >= _LONG and not nested:
-                    seen = unrolled(concrete.graph, kit.places)
+                    seen = unrolled(concrete.graph, context.ownership)
                     if seen is not None:
-                        kit.tallies.put(
+                        context.tallies.put(
                             TALLY_TRACE_OPS, name, seen.file, seen.line, seen.times, wall, seen.ops
                         )
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))

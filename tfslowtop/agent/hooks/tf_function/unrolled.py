@@ -1,4 +1,4 @@
-"""What made a trace long: a line of the user's that added its ops hundreds of times."""
+"""Finds what made a trace long: a line of the user's that added its ops hundreds of times."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import random
 from collections import Counter
 from typing import Any, NamedTuple
 
-from ...code.ownership import Places
+from ...code.ownership import Ownership
 
-#: Ops of which the stack is looked at; each takes some microseconds.
+#: Ops whose stack is examined; each takes some microseconds.
 _SAMPLE = 400
-#: What a layer is made for. An optimizer adds its small ops once per weight, which is no loop of the user's.
+#: The main ops of layers. An optimizer adds its small ops once per weight, which is not a loop of the user's.
 _HEAVY = {"MatMul", "Conv2D", "BatchMatMulV2", "Conv1D", "BiasAdd", "Einsum", "LSTMBlockCell"}
 _NOT_A_LOOP = ("backprop.py", "gradients_util.py", "optimizer.py")
-#: Whoever called this one was not traced.
+#: The caller of this one was not traced.
 _TRACER = "func_graph.py"
 _LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -29,25 +29,25 @@ class Unrolled(NamedTuple):
     file: str
     line: int
     times: int
-    """Ops of one type that one line added: it ran as often, or half as often if it has two of them."""
+    """Ops of one type that one line added: it ran that often, or half as often if it has two of them."""
     ops: int
-    """Ops that the loop, or the line, added, with those in the functions that it called."""
+    """Ops that the loop or the line added, including those of the functions that it called."""
 
 
-def unrolled(graph: Any, places: Places) -> Unrolled | None:
-    """The loop around the line that ran most often while `graph` was traced, or around its caller.
+def unrolled(graph: Any, ownership: Ownership) -> Unrolled | None:
+    """Find the loop around the line that ran most often while `graph` was traced, or around its caller.
 
-    Of nested ones in a function it is the outermost, which is the one over time in most programs.
+    Of nested loops in a function it is the outermost, which in most programs is the one over time.
     """
     ops = graph.get_operations()
-    # Picked without rhythm: every tenth op of a loop of ten is always the same one.
+    # Sampled at random: every tenth op of a loop of ten ops would always be the same one.
     picked = random.Random(0).sample(ops, min(_SAMPLE, len(ops)))
     stacks: list[tuple[_Line, ...]] = []
     types: Counter[tuple[_Line, str]] = Counter()
     for op in picked:
-        own, above = _stack(op, places)
+        own, above = _stack(op, ownership)
         if not own or op.type == "Const" or any(file.endswith(_NOT_A_LOOP) for file in above):
-            continue  # of constants, a slice alone has three
+            continue  # a slice alone has three constants
         if op.type in _HEAVY or not any("keras" in file for file in above):
             stacks.append(own)
             types[own[0], op.type] += 1
@@ -63,12 +63,13 @@ def unrolled(graph: Any, places: Places) -> Unrolled | None:
     return Unrolled(file, first, round(times * scale), round(scale * inside))
 
 
-def _stack(op: Any, places: Places) -> tuple[tuple[_Line, ...], list[str]]:
-    """The user's lines that led to it, innermost first, as far as they were traced; whose files are above."""
+def _stack(op: Any, ownership: Ownership) -> tuple[tuple[_Line, ...], list[str]]:
+    """Return the user's lines that led to an op, innermost first, as far as they were traced; and the library
+    files inside them."""
     own: list[_Line] = []
     above: list[str] = []
     for frame in reversed(list(op.traceback)):
-        if not places.is_library(frame.filename):
+        if not ownership.is_library(frame.filename):
             own.append((frame.filename, frame.lineno or 0))
         elif not own:
             above.append(frame.filename)
@@ -78,7 +79,7 @@ def _stack(op: Any, places: Places) -> tuple[tuple[_Line, ...], list[str]]:
 
 
 def _loop_around(file: str, line: int) -> _Span | None:
-    """The outermost one in the function that the line is in, as the source says."""
+    """Find the outermost loop around a line, within its function."""
     around = [span for span in _loops(file) if span[0] <= line <= span[1]]
     own = max((function for _, _, function in around), default=0)
     return min(((first, last) for first, last, function in around if function == own), default=None)
@@ -86,7 +87,7 @@ def _loop_around(file: str, line: int) -> _Span | None:
 
 @functools.lru_cache(maxsize=16)
 def _loops(file: str) -> list[tuple[int, int, int]]:
-    """First and last line of each, and the first line of the function that it is in."""
+    """Return first and last line of each loop, and the first line of the function around it."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,7 +1,7 @@
-"""New shapes that reach a function which XLA compiles: each one is compiled for, and no trace tells of it.
+"""Counts new shapes that reach a function which XLA compiles: each is compiled without a trace.
 
 Only functions that are compiled, or call one that is, and whose signature leaves a dimension open are
-watched, each by itself: the calls of all others do not come by here.
+watched, each by itself: calls of all others do not pass here.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from typing import Any
 
 from ...protocol.names import TALLY_XLA_SHAPE
 from ...safety.weak_table import WeakTable
-from ..context import Kit
-from ..patch import dress, unseen
+from ..context import HookContext
+from ..patch import copy_metadata, hide_wrapper_frame
 
-#: Shapes that are remembered per function; after so many nothing new is to be learnt.
+#: Shapes that are remembered per function; beyond that nothing new is to be learnt.
 _MOST = 4096
 _PLACE = "_call_flat"
 
 
 class Shapes:
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, context: HookContext) -> None:
+        self._context = context
         self._watched: WeakTable[None] = WeakTable()
 
     def watch(self, concrete: Any, name: str, jit: bool) -> None:
-        """A function that has just been traced."""
+        """Watch a function that has just been traced."""
         graph = concrete.graph
-        # By the graph's own side: to ask for what was captured runs code, in which distributed programs meet.
+        # By the graph's own side: asking for what was captured runs code in which distributed programs
+        # synchronise.
         captured = len(graph.internal_captures) + len(graph.deferred_internal_captures)
         own = graph.inputs[: len(graph.inputs) - captured]
         if all(tensor.shape.is_fully_defined() for tensor in own):
@@ -38,7 +39,7 @@ class Shapes:
         if not jit and not _calls_compiled(graph):
             return
         wrapper = self._calling(weakref.ref(concrete), getattr(type(concrete), _PLACE), name)
-        dress(wrapper, getattr(type(concrete), _PLACE))
+        copy_metadata(wrapper, getattr(type(concrete), _PLACE))
         setattr(concrete, _PLACE, wrapper)
         self._watched[concrete] = None
 
@@ -50,8 +51,8 @@ class Shapes:
     def _calling(
         self, reference: weakref.ref[Any], original: Callable[..., Any], name: str
     ) -> Callable[..., Any]:
-        kit, seen, clock, getframe = self._kit, set[Any](), time.perf_counter_ns, sys._getframe
-        tracing, here = kit.tracing.any, kit.tracing.here
+        context, seen, clock, getframe = self._context, set[Any](), time.perf_counter_ns, sys._getframe
+        tracing, here = context.tracing.any, context.tracing.here
 
         def _call_flat(inputs: Any, *args: Any, **kwds: Any) -> Any:
             concrete = reference()
@@ -64,13 +65,13 @@ class Shapes:
                 start = clock()
                 result = original(concrete, inputs, *args, **kwds)
             except BaseException as error:
-                unseen(error)
+                hide_wrapper_frame(error)
                 raise
             seen.add(key)
             try:
-                kit.tallies.add(TALLY_XLA_SHAPE, getframe().f_back, clock() - start, symbol=name)
+                context.tallies.add(TALLY_XLA_SHAPE, getframe().f_back, clock() - start, symbol=name)
             except Exception as error:
-                kit.oops(error)
+                context.report_error(error)
             return result
 
         return _call_flat
@@ -82,5 +83,5 @@ def _calls_compiled(graph: Any) -> bool:
 
 
 def _key(inputs: Any) -> tuple[Any, ...]:
-    """The shapes of tensors; what is no tensor has none."""
+    """Return the shapes of the tensors among the inputs."""
     return tuple(getattr(value, "_shape_tuple", tuple)() for value in inputs)
