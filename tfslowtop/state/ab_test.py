@@ -1,4 +1,4 @@
-"""An A/B run as it comes in: two sets of fixes in pairs of blocks, each pair in shuffled order."""
+"""An A/B test as it comes in: two sets of fixes in pairs of blocks, each pair in random order."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .view import Comparison
 
 #: Pairs that are kept. A growing side is judged by its newest ones.
 _KEPT = 200
-#: Of each block, what the change of arms itself costs: caches are cold.
+#: Iterations to skip at the start of a block: caches are cold after the change of arms.
 _COLD = 1
-#: Iterations that are kept of a block, and that wait for its end. Its median needs no more.
+#: Iterations that are kept of a block, and that may wait for its end. Its median needs no more.
 _MOST_OF_BLOCK, _MOST_OPEN = 4096, 1 << 20
-#: The first blocks, one pair: an arm may trace or compile when it is first called.
+#: The first blocks, one pair: an arm may trace or compile when it first runs.
 _WARM_UP = 2
 
 
@@ -32,7 +32,7 @@ class ABTest:
         self._effect: Effect | None = None
 
     def begin_block(self, arm: int, fixes: tuple[str, ...]) -> None:
-        """The next block begins; the last one counts, once its pair is complete."""
+        """Begin the next block; the one before counts once its pair is complete."""
         self._close()
         if self._blocks % 2 == 0:
             self._pair = {}

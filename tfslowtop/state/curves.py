@@ -1,4 +1,4 @@
-"""Curves of what is only known at times: a count between its steps, a gauge between its readings."""
+"""Curves of values that are known only at times: a count between changes, a gauge between readings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from ..stats.blocks import Floats
 from ..stats.series import Curve
 
-#: A gauge that does not change is read out once a second.
+#: Nanoseconds for which a reading is valid: a gauge that does not change is sent once a second.
 _HOLD = 2_000_000_000
 
 
 def held(curve: Curve, count: int, since: int) -> Curve:
-    """A running count between its steps: it keeps its value, and is zero before the first."""
+    """Fill a running count between its changes: it keeps its value, and is zero before the first."""
     values = curve.hi
     known = np.isfinite(values)
     columns = np.arange(len(values))
@@ -26,7 +26,7 @@ def held(curve: Curve, count: int, since: int) -> Curve:
 
 
 def filled(curve: Curve, now: int) -> Curve:
-    """A gauge holds until its next reading; one that has not been read for seconds is unknown."""
+    """Fill a gauge between its readings; one that has not been read for seconds is unknown."""
     columns = np.arange(len(curve.mid))
     last = np.maximum.accumulate(np.where(np.isfinite(curve.mid), columns, -1))
     old = (columns - last) * curve.width_ns > _HOLD

@@ -1,4 +1,4 @@
-"""Readings over time that have a curve: memory, and what the target counts."""
+"""Gauges over time: memory, and what the target counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .view import PanelView, Window
 
 #: How the name of a gauge in bytes ends; all others are counts.
 _BYTES = ("rss", "memory")
-#: Growth of memory that is worth a word.
+#: Growth of memory in bytes that matters.
 _MATTERS = float(4 << 20)
 _POINTS = 4096
-#: Gauges with a curve; a box with sixteen GPUs has about forty.
+#: Gauges with a curve; a machine with sixteen GPUs has about forty.
 MOST = 64
-#: Readings of a third of the steps that say something about it.
+#: Readings that a third of the steps needs to be meaningful.
 _FEW = 5
 
 
@@ -34,7 +34,7 @@ def _points() -> RecentRows:
 class _Gauge:
     series: Series = field(default_factory=Series)
     points: RecentRows = field(default_factory=_points)
-    """Iteration and value, since the last toggle: what a leak is measured on."""
+    """Iteration and value since the last toggle, from which a leak is measured."""
     trend: Trend | None = None
     first: float = math.nan
 
@@ -44,13 +44,14 @@ class Gauges:
         self._all: dict[str, _Gauge] = {}
         self._thoughts = 0
         self.full = False
-        """Whether there was one too many."""
+        """Whether a gauge was refused because there are too many."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)
 
     def add(self, readings: Iterable[Gauge], times: Ints, iterations: int, since: int) -> None:
-        """`times` is when the last of so many iterations began: the clock says what belongs together.
+        """Add readings. `times` says when the newest of all `iterations` began, which links both by the
+        clock.
 
         What was read before `since`, the last toggle, says nothing about what came after it.
         """
@@ -81,7 +82,7 @@ class Gauges:
 
     def think(self, last: bool) -> None:
         self._thoughts += 1
-        # Of a script there are a dozen, and a second later they say the same.
+        # A script has a dozen, which change little within a second.
         for name, gauge in self._all.items():
             if self._thoughts % 2 or last or gauge.trend is None:
                 index, values = gauge.points.last(_POINTS)
@@ -91,21 +92,21 @@ class Gauges:
         return self._all[name].trend if name in self._all else None
 
     def summary(self, name: str) -> tuple[float, float, float, float | None]:
-        """First, last and largest value, and the slope per step where one can be given."""
+        """Return first, last and largest value, and the slope per step where one can be given."""
         gauge = self._all[name]
         told = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
         line = gauge.trend.slope if gauge.trend is not None and told else None
         return gauge.first, gauge.series.last, gauge.series.maximum, line
 
     def rise(self, name: str) -> float:
-        """By how much the last third of the steps is above the first; the first tenth is a warm-up."""
+        """Return by how much the last third of the steps is above the first; the first tenth is a warm-up."""
         values = self._all[name].points.last(_POINTS)[1]
         values = values[len(values) // 10 :]
         third = len(values) // 3
         return float(values[-third:].min() - values[:third].max()) if third >= _FEW else 0.0
 
     def paces(self, name: str, parts: int) -> tuple[float, ...]:
-        """What a count gains per iteration, in so many equal parts of the iterations after a warm-up; nothing
+        """Return what a count gains per iteration, in equal parts of the iterations after a warm-up; nothing
         where there are too few readings."""
         if name not in self._all:
             return ()

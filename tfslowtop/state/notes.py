@@ -1,4 +1,4 @@
-"""What the user is told beside the figures: each text once, with how often it came."""
+"""Notes for the user: each text once, with how often it came."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Notes:
             self._dropped += 1
 
     def once(self, text: str) -> None:
-        """The same again says nothing new."""
+        """Add a note unless it is there already."""
         if text not in self._counts:
             self.add(text)
 
     def texts(self) -> tuple[str, ...]:
-        """In the order in which they first came."""
+        """Return the notes in order of their first appearance."""
         earlier = [f"{self._dropped:,} earlier notes are not shown"] if self._dropped else []
         return (*earlier, *(f"{text} (×{n:,})" if n > 1 else text for text, n in self._counts.items()))

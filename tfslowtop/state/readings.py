@@ -1,4 +1,4 @@
-"""What the sensors read from outside the target, as values a session takes like any event of the target's."""
+"""Readings of the sensors, in a form that a session takes like any event of the target's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Sensed:
 
 @dataclass(frozen=True, slots=True)
 class KnownGpus:
-    """Which devices there are, or in a sentence why there is none."""
+    """Which devices there are, or why there is none, in a sentence."""
 
     gpus: tuple[Gpu, ...]
     reason: str

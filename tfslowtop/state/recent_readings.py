@@ -1,6 +1,6 @@
-"""The last minutes of a few sensors' readings, one value a second: enough for a small curve, and no more.
+"""The last minutes of a few sensor readings, one value a second: enough for a small curve.
 
-A series of its own for each reading would take a megabyte; a box with eight GPUs has a hundred of them.
+A series of its own for each reading would take a megabyte; a machine with eight GPUs has a hundred of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..agent.protocol.names import GPU_PREFIX
 _SECOND = 1_000_000_000
 #: Seconds that are kept.
 KEPT = 240
-#: A reading that its sensor has left out for this long is not given any more: the driver refuses it, or the
-#: device is gone. Against the sensor's own newest one, as a slow driver is no silent one.
+#: A reading that its sensor has left out for this long is dropped: the driver refuses it, or the device is
+#: gone. Compared with the sensor's own newest reading, so that a slow driver does not count as silent.
 _STALE = 10 * _SECOND
 _CURVED = re.compile(r"rss|cpu|machine\.others|(tf\.)?gpu\.[^.]+\.(memory|clock|utilisation)")
 
@@ -31,7 +31,7 @@ class Recent:
         self._seen: Mapping[str, tuple[float, ...]] = {}
 
     def add(self, gauges: list[Gauge], readings: dict[str, float]) -> None:
-        """Takes note of new gauges, whose values are in `readings` already; takes out what is stale."""
+        """Add new gauges, whose values are in `readings` already, and remove stale ones from there."""
         for gauge in gauges:
             self._at[gauge.name] = gauge.at
             gpu = gauge.name.startswith(GPU_PREFIX)
@@ -43,13 +43,13 @@ class Recent:
             self._keep(readings)
 
     def drop_gpus(self, readings: dict[str, float]) -> None:
-        """No device answers any more: what they said last is not how they are."""
+        """Remove the readings of all devices: none of them answers any more."""
         for name in [name for name in self._at if name.startswith(GPU_PREFIX)]:
             self._at.pop(name)
             readings.pop(name, None)
 
     def histories(self) -> Mapping[str, tuple[float, ...]]:
-        """By name: a value a second, the newest last. Not changed afterwards."""
+        """Return a value a second by name, newest last. The result never changes afterwards."""
         return self._seen
 
     def _forget(self, readings: dict[str, float]) -> None:

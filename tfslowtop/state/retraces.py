@@ -1,4 +1,4 @@
-"""Traces by function: how many, what they cost, and which argument was to blame."""
+"""Traces by function: how many, what they cost, and which argument is to blame."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ INNOCENT = frozenset({REASON_FIRST, REASON_SECOND, REASON_NEW_CONTEXT, REASON_NE
 #: Different values that are remembered per argument, and of all arguments together.
 _MOST_VALUES = 1000
 _MOST_VALUES_IN_ALL = 50_000
-#: Avoidable traces of a function whose time is remembered.
+#: Avoidable traces per function whose times are remembered.
 _MOST_NEWEST = 2000
-#: Functions, and arguments and callers of each, beyond which no new ones are told apart.
+#: Functions, and arguments and callers of each, beyond which new ones are counted together.
 MOST_FUNCTIONS = 1000
 _MOST_PER_FUNCTION = 64
 _OTHERS = ("other functions", "", 0)
@@ -45,17 +45,17 @@ _REMEDIES: dict[TraceReason, str] = {
 
 @dataclass(slots=True)
 class Blame:
-    """One argument and one cause: how often, and what the values were."""
+    """One argument and one reason: how often, and with which values."""
 
     argument: str
     cause: TraceReason
     example: Reason
-    """The newest."""
+    """The newest one."""
     count: int = 0
     values: set[str] = field(default_factory=set)
 
     def add(self, reason: Reason, room: bool) -> int:
-        """How many values are new; without `room` none is remembered."""
+        """Count a reason; return how many values are new. Without `room`, none is remembered."""
         self.count += 1
         self.example = reason
         known = len(self.values)
@@ -76,16 +76,16 @@ class FunctionTraces:
     blames: dict[tuple[str, TraceReason], Blame] = field(default_factory=dict)
     callers: Counter[tuple[str, int]] = field(default_factory=Counter)
     nested: int = 0
-    """Traces inside another function's trace: that one's doing."""
+    """Traces inside another function's trace, which causes them."""
     jit: bool = False
     library: bool = False
-    """Whether the function is a library's and not the user's own."""
+    """Whether the function belongs to a library and not to the user."""
     avoidable: int = 0
-    """Traces a code change would avoid: for a reason that is somebody's fault, and not inside another trace,
-    whose doing they would be."""
+    """Traces a code change would avoid: their reason is somebody's fault, and they are not part of another
+    trace."""
     avoidable_nanoseconds: int = 0
     newest_avoidable: list[tuple[int, int]] = field(default_factory=list)
-    """When the newest of them began, and what each took."""
+    """When the newest of them began, and how long each took."""
     longest: int = 0
     called_with: str = ""
     """The arguments of the first trace, for people."""
@@ -106,7 +106,7 @@ class FunctionTraces:
         return max(guilty, key=lambda b: b.count, default=None)
 
     def add(self, trace: Trace, room: bool = True) -> int:
-        """How many values of arguments are new."""
+        """Add a trace; return how many values of arguments are new."""
         self.count += 1
         self.nanoseconds += 0 if trace.nested else trace.wall
         self.nested += trace.nested
@@ -116,7 +116,7 @@ class FunctionTraces:
         if not trace.nested and any(r.cause not in INNOCENT for r in trace.reasons):
             self.avoidable += 1
             self.avoidable_nanoseconds += trace.wall
-            # Threads overlap, and traces come in the order of their ends.
+            # Threads overlap, and traces arrive in the order of their ends.
             bisect.insort(self.newest_avoidable, (trace.at, trace.wall))
             del self.newest_avoidable[:-_MOST_NEWEST]
         if trace.reasons and trace.reasons[0].cause == REASON_FIRST:
@@ -157,14 +157,14 @@ class Retraces:
         self._values += function.add(trace, self._values < _MOST_VALUES_IN_ALL)
 
     def counts(self) -> dict[tuple[str, int], int]:
-        """By file and line, for the table of streams."""
+        """Return the number of traces by file and line, for the table of streams."""
         totals: Counter[tuple[str, int]] = Counter()
         for f in self.functions.values():
             totals[f.file, f.line] += f.count
         return dict(totals)
 
     def sentences(self, calls: dict[tuple[str, int], int], worked: float, most: int = 3) -> tuple[str, ...]:
-        """The functions that were traced again for a reason that can be mended, the dearest first."""
+        """Describe the functions whose retraces a code change would avoid, most expensive first."""
         guilty = sorted((f for f in self.functions.values() if f.avoidable > 1), key=lambda f: -f.nanoseconds)
         return tuple(sentence(f, calls.get((f.file, f.line), 0), worked) for f in guilty[:most])
 
@@ -180,7 +180,7 @@ def sentence(f: FunctionTraces, calls: int, worked: float) -> str:
 
 
 def explain(blame: Blame) -> str:
-    """Which argument, what about it, and what to do."""
+    """Say which argument changes, how, and what to do."""
     name = blame.argument or "an argument"
     before, after = blame.example.before, blame.example.after
     remedy = _REMEDIES.get(blame.cause, "").format(name=name)

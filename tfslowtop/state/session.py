@@ -1,6 +1,6 @@
 """Everything known about one run: events in, an immutable view out.
 
-One thread owns it. What is kept is bounded: series and blocks are, and of lists only the newest entries stay.
+One thread owns it. Its memory is bounded: of every list only the newest entries stay.
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ from .view import MAX_OUTPUT, Gpu, View
 _SECOND = 1_000_000_000
 #: Trends and effects are recomputed this often; curves at every view.
 _THINK_EVERY = _SECOND
-#: A reading from here on is none: sums and squares of it would not be numbers any more.
+#: A larger reading counts as missing: its sums and squares would overflow.
 _LARGEST = 1e30
-#: Counted lines, readings, and streams that lost samples, of which an entry is kept. An entry of the ledger
-#: takes up to 12 KB.
+#: The most counted lines, readings, and streams that lost samples. An entry of the ledger takes up to 12 KB.
 _MOST_TALLIES, _MOST_READINGS, _MOST_LOSERS = 2_000, 1_000, 10_000
 
 
@@ -66,13 +65,13 @@ class Session:
         self.ledger = Ledger()
         self.spells = Spells()
         self.clock = 0
-        """The time of day minus the time of the events, in ns: for telling when something was."""
+        """The time of day minus the time of the events, in ns: to say when something was."""
         self.failure: events.Failed | None = None
         self.ended: events.Ended | None = None
         self.output = ""
         self.readings: dict[str, float] = {}
         self.about = events.About("", ())
-        """Empty until TensorFlow is there."""
+        """Empty until TensorFlow has been imported."""
         self._findings: tuple[Finding, ...] = ()
         self._healthy = ""
         self._recent = Recent()
@@ -94,20 +93,20 @@ class Session:
     # Events in
 
     def feed(self, batch: Iterable[events.Event | Reading]) -> None:
-        take = self._take  # once: to look it up takes longer than most events do
+        take = self._take  # looking it up takes longer than handling most events
         for event in batch:
             take(event)
         self._traces.settle()
-        if self._written:  # once for all: a program may print a million lines a second
+        if self._written:  # once per batch: a program may print a million lines a second
             written = "".join([self.output, *self._written])
             self.output, self._written = written[-MAX_OUTPUT:], []
         gauges, self._waiting = self._waiting, []
-        if gauges:  # last, when it is known which iterations ran when they were read
+        if gauges:  # last, when it is known which iterations ran at the time
             self.gauges.add(gauges, self.step.times(), self.step.iterations, self.step.since)
         self._tell_limits()
 
     def _tell_limits(self) -> None:
-        """Says what is not shown one by one, once."""
+        """Note once what is no longer shown one by one."""
         if self.streams.others is not None:
             self._notes.once(f"More than {MOST_STREAMS} streams: the least active are shown as one.")
         if self.gauges.full:
@@ -120,18 +119,18 @@ class Session:
             self._notes.once(f"More than {_MOST_TALLIES:,} counted lines: the later ones are not shown.")
 
     def sense(self, gauges: Iterable[events.Gauge]) -> None:
-        """What the sensors read from outside: dozens of values, of which a few have a curve."""
+        """Take the sensors' readings: dozens of values, of which a few have a curve."""
         gauges = list(gauges)
         for gauge in gauges:
             self.readings[gauge.name] = gauge.value
         self._recent.add(gauges, self.readings)
         if self.step.iterations and gauges and self.spells.add(gauges[-1].at, self.readings, self._gpus):
-            self._thought = 0  # it is to be told at once
-        # A process that has gone has no memory: that is no reading of it.
+            self._thought = 0  # report it at once
+        # A process that has ended has no memory: that is not a reading.
         self._waiting += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != GAUGE_RSS)]
 
     def know_gpus(self, gpus: tuple[Gpu, ...], reason: str) -> None:
-        """Which devices there are, or in a sentence why there is none."""
+        """Take which devices there are, or why there is none, in a sentence."""
         if reason:
             self._recent.drop_gpus(self.readings)
         self._gpus, self._no_gpu = gpus, reason
@@ -146,7 +145,7 @@ class Session:
         if not len(records):
             return
         start = np.ascontiguousarray(records[:, 0])
-        # No call takes no time: it was shorter than the clock can tell. Rates and shares divide by it.
+        # No call takes no time: it was shorter than the clock's resolution. Rates and shares divide by it.
         wall = np.maximum(records[:, 1], 1)
         stats = self.streams.all.get(event.stream)
         if stats is None:
@@ -190,7 +189,7 @@ class Session:
             event.name in self.readings or len(self.readings) < _MOST_READINGS
         ):
             self.readings[event.name] = event.value
-            if event.name.endswith((".peak", ".limit")):  # they have no shape of their own to draw
+            if event.name.endswith((".peak", ".limit")):  # they are not worth a curve
                 return
         self._waiting.append(event)
 
@@ -202,7 +201,7 @@ class Session:
     @_take.register
     def _(self, event: events.Stream) -> None:
         self.streams.announce(event)
-        # A scenario has one stream, its kernel. A script's step is chosen in the target, which says so.
+        # A scenario has one stream, its kernel. A script's step is chosen in the target, which announces it.
         if event.kind == STREAM_KERNEL or self.step.is_of(event.id):
             self.step.stream = event
             self.streams.step = event.id
@@ -270,7 +269,7 @@ class Session:
     # A view out
 
     def view(self, now: int, columns: int, column_seconds: float) -> View:
-        """The last `columns * column_seconds` seconds, and the numbers as of `now`."""
+        """Return the curves of the last `columns * column_seconds` seconds, and the numbers as of `now`."""
         self.feed(())  # what the sensors have read since
         if now - self._thought >= _THINK_EVERY or self.ended:
             self._thought = now
@@ -322,31 +321,31 @@ class Session:
         )
 
     def elapsed(self, now: int) -> float:
-        """Seconds that the target has run."""
+        """Return how many seconds the target has run."""
         end = self.ended.at if self.ended else now
         return max(0.0, (end - self._started) / 1e9) if self._started else 0.0
 
     @property
     def since(self) -> int:
-        """When it first did anything that is watched; 0 before that.
+        """When the program first did anything that is watched; 0 before that.
 
-        The collector runs while TensorFlow is imported, too: that is nothing that the program does.
+        Pauses of the collector do not count: it runs while TensorFlow is imported, too.
         """
         starts = [at for at in (self.streams.first_at(),) if at]
         starts += [at for f in self.retraces.functions.values() for at, _ in f.newest_avoidable[:1]]
         return min(starts, default=0)
 
     def worked(self, now: int) -> float:
-        """Seconds since then: what every share of the time is a share of."""
+        """Return the seconds since then: every share of the time is a share of them."""
         end, since = self.ended.at if self.ended else now, self.since
         return max(0.0, (end - since) / 1e9) if since else 0.0
 
     def _think(self, now: int) -> None:
-        # It is known of a scenario that it is slow, and why.
+        # Of a scenario it is known that it is slow, and why.
         script = self.step.stream is None or self.step.stream.kind != STREAM_KERNEL
         if script:
             self.streams.think()
-        if self._kept and self.ended is None:  # told of when it has grown; in between it stays
+        if self._kept and self.ended is None:  # it is sent only when it has grown
             self.feed([events.Gauge(GAUGE_TENSORS_KEPT, now, float(sum(self._kept.values())))])
         self.step.think(now)
         self.gauges.think(last=self.ended is not None)

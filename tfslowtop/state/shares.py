@@ -1,7 +1,7 @@
-"""How much of the time goes to one kind of call: Python that TensorFlow calls back, waiting for data.
+"""The share of time that goes to one kind of call: Python that TensorFlow calls back, waiting for data.
 
 A call counts for the half seconds in which it ran, not for the one in which it ended. Calls of several
-threads add up, so this can be more than 100 %.
+threads add up, so the share can exceed 100 %.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .curves import filled
 from .view import PanelView, Window
 
 _BIN = 500_000_000
-#: 18 hours; a ring.
+#: 18 hours, as a ring.
 _BINS = 1 << 17
-#: A call is told of when it has ended, and with the next batch.
+#: A call is reported when it has ended, with the next batch.
 _LATE = 300_000_000
-#: Percent of some half second from which it is worth a curve.
+#: Percent of some half second from which on a share is worth a curve.
 _WORTH = 2.0
 
-#: Streams of these kinds, as they were announced, count for the quantity of that name.
+#: Streams of these kinds, as first announced, count for the quantity of that name.
 KINDS: dict[StreamKind, str] = {
     STREAM_PYTHON_OP: "Python ops",
     STREAM_LIBRARY_PYTHON_OP: "Python ops",
@@ -50,17 +50,17 @@ class Share:
         self._busy: Floats = np.zeros(_BINS)
         self._first = self._newest = -1
         self.spread: Spread | None = None
-        """Of all whole half seconds; brought up to date by `think`, None while it is not worth a word."""
+        """Over all complete half seconds, as of the last `think`; None while it is negligible."""
 
     def add(self, start: Ints, wall: Ints) -> None:
-        """Calls: when they began and how long they took, in nanoseconds."""
+        """Add calls: when they began and how long they took, in nanoseconds."""
         if not len(start):
             return
         self._reach(int(start.min()) // _BIN, int((start + wall).max()) // _BIN)
         self._spread(start, start + wall, np.ones(len(start)))
 
     def add_folded(self, start: int, end: int, busy: int) -> None:
-        """Calls of which only the sum is known: evenly over the time in which they were made."""
+        """Add calls of which only the sum is known, evenly over their time span."""
         end = max(start + 1, end)
         self._reach(start // _BIN, end // _BIN)
         weight = np.array([busy / (end - start)])
@@ -74,8 +74,8 @@ class Share:
             self._newest = newest
 
     def _spread(self, start: Ints, end: Ints, weight: Floats) -> None:
-        """Each call counts for the bins from its start to its end, all of them in one pass: a batch may hold
-        thousands of calls that last for hours."""
+        """Count each call for the bins from its start to its end, in one pass: a batch may hold thousands of
+        calls that last for hours."""
         oldest = max(self._newest - _BINS + 1, int(start.min()) // _BIN)
         start = np.maximum(start, oldest * _BIN)
         kept = end > start
@@ -83,24 +83,24 @@ class Share:
         if not len(start):
             return
         first, last = start // _BIN - oldest, end // _BIN - oldest
-        # What runs in a bin's whole time begins with the bin after its first and ends before its last.
+        # A call fills the bins after its first and before its last completely.
         steps = np.zeros(int(last.max()) + 1)
         np.add.at(steps, first, weight)
         np.add.at(steps, last, -weight)
         busy = np.cumsum(steps) * _BIN
         np.add.at(busy, first, -weight * (start - (first + oldest) * _BIN))
         np.add.at(busy, last, weight * (end - (last + oldest) * _BIN))
-        # Rounding must not make a quiet time negative.
+        # Rounding must not make an idle time negative.
         self._busy[np.arange(oldest, oldest + len(busy)) % _BINS] += np.maximum(busy, 0.0)
 
     def _percent(self, bins: Ints, now: int) -> Floats:
-        """NaN before the first call, for what is not over yet, and for what is forgotten."""
+        """Return percents; NaN before the first call, for incomplete bins, and for forgotten ones."""
         known = (bins >= max(self._first, self._newest - _BINS + 1)) & ((bins + 1) * _BIN <= now - _LATE)
         busy = np.where(bins <= self._newest, self._busy[bins % _BINS], 0.0)
         return np.where(known, busy * (100.0 / _BIN), np.nan)
 
     def recent(self, now: int, seconds: float = 3.0) -> float:
-        """Percent of the last seconds; NaN where nothing is known."""
+        """Return the percent of the last seconds; NaN where nothing is known."""
         last = (now - _LATE) // _BIN
         values = self._percent(np.arange(last - int(seconds * 1e9 / _BIN), last), now)
         return float(values[np.isfinite(values)].mean()) if np.isfinite(values).any() else math.nan
@@ -113,7 +113,7 @@ class Share:
             self.spread = Spread.of(values)
 
     def curve(self, start_ns: int, end_ns: int, columns: int, now: int) -> Curve:
-        """As for a series: columns begin at whole multiples of their width."""
+        """Return a curve as a series does: columns begin at multiples of their width."""
         width = max(1, -(-(end_ns - start_ns) // max(1, columns - 1)))
         first = (end_ns - 1) // width - columns + 1
         per_column = max(1, width // _BIN)
@@ -146,7 +146,7 @@ class Shares:
             share.think(now)
 
     def panels(self, window: Window, now: int, rate: float) -> list[PanelView]:
-        """In percent of the time, and what that is for each step."""
+        """Return the panels, in percent of the time and as time per step."""
         panels = []
         for name, share in self._all.items():
             if share.spread is None:

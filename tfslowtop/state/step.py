@@ -1,4 +1,4 @@
-"""The iterations of the step: their curve, and what they were like between one toggle and the next."""
+"""The iterations of the step: their curve, and their trend between one toggle and the next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .curves import filled
 from .view import Comparison, Mark, PanelView, Segment, Window
 
 _SECOND = 1_000_000_000
-#: The effect of a toggle is refined for this long and then stands.
+#: The effect of a toggle is refined for this long and then fixed.
 _EFFECT_FOR = 60 * _SECOND
 _KEPT_MARKS = 64
 #: Toggles and blocks that may wait for their iteration.
@@ -43,7 +43,7 @@ class _Segment:
 class Step:
     def __init__(self, on_toggle: Callable[[], None]) -> None:
         self.stream: events.Stream | None = None
-        """The one that is the step."""
+        """The stream that is the step."""
         self.why = ""
         self.trains = False
         self.latency = Series()
@@ -75,7 +75,7 @@ class Step:
     # Events in
 
     def add(self, first: int, some: Stretch) -> None:
-        """Cut at the toggles that were announced for one of these iterations."""
+        """Add iterations, cut at the toggles that were announced for one of them."""
         end, begin = first + len(some), 0
         self.iterations = max(self.iterations, end)
         while self._coming and self._coming[0].iteration < end:
@@ -97,7 +97,7 @@ class Step:
         self.folded += event.count
 
     def toggle(self, event: events.Toggled) -> None:
-        """To come: its iteration says when."""
+        """Announce a toggle: its iteration says when it takes effect."""
         marks = (what for what in reversed(self._coming) if isinstance(what, Mark))
         last = next(marks, self._segments[-1].mark)
         changed = tuple(sorted(set(event.fixes) ^ set(last.fixes)))
@@ -108,7 +108,7 @@ class Step:
         self._coming.append(event)
 
     def become(self, stream: events.Stream, at: int, calls: int, kept: Blocks) -> None:
-        """Another stream is the step: the curve is made anew of what is kept of it."""
+        """Make another stream the step, and rebuild the curve from what is kept of it."""
         self.stream = stream
         self.latency = Series()
         past = kept.stretch()
@@ -125,9 +125,9 @@ class Step:
             self._segments[-1].blocks.add(some)
 
     def _switch(self, what: Mark | events.Block) -> None:
-        """From here on the samples belong to something else."""
+        """Start a new segment or block: later samples belong to it."""
         if isinstance(what, Mark):
-            # What follows a toggle is compared with what was; a new state (nothing changed) starts afresh.
+            # A toggle is compared with what was before; a new state (nothing changed) starts afresh.
             before = self._segments[-1].blocks if what.changed else None
             self._segments.append(_Segment(what, before=before))
             self._on_toggle()
@@ -140,15 +140,15 @@ class Step:
                 self._ab_test = ABTest()
             self._ab_test.begin_block(what.arm, what.fixes)
 
-    # What it comes to
+    # Results
 
     def think(self, now: int) -> None:
         segment = self._segments[-1]
         segment.trend = trend(segment.blocks)
         whole = segment.blocks.stretch()
-        # A pause that a busy neighbour made costs wall time but no CPU time: only what costs both counts.
+        # A pause caused by another process costs wall time but no CPU time: only what costs both counts.
         segment.pause_share = pauses(np.fmin(whole.wall, whole.cpu))
-        # The bootstrap is the dearest of all this: the longer ago the toggle, the less there is to refine.
+        # The bootstrap is the most expensive part: the older the toggle, the less there is to refine.
         age = now - segment.mark.at
         if segment.before is not None and age < _EFFECT_FOR and now - self._refined > age // 8:
             self._refined = now
@@ -159,7 +159,7 @@ class Step:
             self._ab_test.think()
 
     def remember(self, memory: Trend | None) -> None:
-        """What the memory did since the last toggle."""
+        """Record the trend of memory since the last toggle."""
         segment = self._segments[-1]
         segment.memory, segment.gained = memory, 0.0
         if memory is not None and memory.level > 0:
@@ -172,11 +172,11 @@ class Step:
         return self._ab_test.result() if self._ab_test else None
 
     def times(self) -> Ints:
-        """When the last iterations began, in order."""
+        """Return when the newest iterations began, in order."""
         return np.sort(self.latency.recent_times(RAW), kind="stable")
 
     def rate(self, now: int) -> float:
-        """Iterations per second, of late."""
+        """Return iterations per second over the last seconds."""
         times = self.latency.recent_times(2048)
         times = times[times > now - 3 * _SECOND]
         span = int(np.ptp(times)) if len(times) else 0

@@ -1,4 +1,4 @@
-"""The streams of a target: everything that repeats, in little memory each."""
+"""The streams of a target, each in little memory."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..stats.trend import Trend, describe, trend
 MOST_STREAMS = 256
 #: Folded streams whose name is remembered, so that they can come back.
 MOST_RECORDS = 10_000
-#: The number of all folded streams together; an agent counts from 0.
+#: The id of all folded streams together; an agent counts from 0.
 OTHERS = -1
-#: A folded stream has figures of its own again when it takes so many times as much as the least of those
-#: that have them: else two that are alike would take turns.
+#: A folded stream gets its own figures back when it takes this many times as long as the least active one
+#: that has them: otherwise two similar streams would keep replacing each other.
 _WORTH = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class StreamView:
-    """One line of the table: what it is, and what its calls cost."""
+    """One row of the table: what the stream is, and what its calls cost."""
 
     id: int
     name: str
@@ -34,7 +34,7 @@ class StreamView:
     line: int
     calls: int
     seconds: float
-    """In all calls together."""
+    """Of all calls together."""
     share: float
     """Of the time since the target started; calls inside calls count twice."""
     median: float
@@ -44,18 +44,18 @@ class StreamView:
     traces: int
     is_step: bool
     library: bool = False
-    """Whether its code is a library's and not the user's own."""
+    """Whether its code belongs to a library and not to the user."""
 
 
 def _blocks() -> Blocks:
-    return Blocks(tail=False)  # only the step's last seconds are looked at in detail
+    return Blocks(tail=False)  # only the step's last seconds are examined in detail
 
 
 @dataclass(slots=True)
 class StreamStats:
     info: events.Stream
     kind: StreamKind
-    """What it was announced as: the step is announced again as `step`."""
+    """The kind it was first announced as: the step is announced again as STREAM_STEP."""
     blocks: Blocks = field(default_factory=_blocks)
     calls: int = 0
     seconds: float = 0.0
@@ -80,12 +80,12 @@ class StreamStats:
         self.blocks.add_folded(event.first, event.count, event.start, event.end, event.cpu_sum / 1e9, sketch)
 
     def _reach(self, start: int, end: int) -> None:
-        """Threads overlap: what is told later may have begun earlier."""
+        """Threads overlap: what is reported later may have begun earlier."""
         self.first_at = min(self.first_at or start, start)
         self.last_at = max(self.last_at, end)
 
     def think(self) -> None:
-        """Brings the dear figures up to date: about 2 ms."""
+        """Update the expensive figures: takes about 2 ms."""
         wall = self.blocks.stretch().wall
         if len(wall):
             self.median, self.p95 = (float(q) for q in np.quantile(wall, (0.5, 0.95)))
@@ -123,7 +123,7 @@ class _Record:
 
 
 class Others:
-    """The streams that take the least time, as one: a program may create a tf.function per request."""
+    """The least active streams, counted as one: a program may create a tf.function per request."""
 
     def __init__(self) -> None:
         self.streams = 0
@@ -141,14 +141,14 @@ class Others:
             del self._records[next(iter(self._records))]
 
     def announce(self, stream: events.Stream) -> bool:
-        """Whether it is one of these."""
+        """Take a new announcement of a folded stream; return whether it is one."""
         record = self._records.get(stream.id)
         if record is not None:
             record.info = stream
         return record is not None
 
     def add(self, number: int, calls: int, seconds: float, start: int) -> float:
-        """Counts some calls; the seconds that their stream has had in all, 0 where that is forgotten."""
+        """Count some calls; return the seconds that their stream has taken in all, 0 if it is forgotten."""
         self._count(calls, seconds, start)
         record = self._records.get(number)
         if record is None:
@@ -159,7 +159,7 @@ class Others:
         return record.seconds
 
     def release(self, number: int) -> StreamStats | None:
-        """Back into a stream of its own; None for one that is not known any more."""
+        """Give a stream its own figures back; None if it is no longer known."""
         record = self._records.pop(number, None)
         if record is None:
             return None
@@ -183,7 +183,7 @@ class Others:
 
 
 class Streams:
-    """All of them. A few are thought about at a time, in turn, so that many cost no more than few."""
+    """All streams. A few at a time are updated, in rotation, so that many cost no more than few."""
 
     def __init__(self) -> None:
         self.all: dict[int, StreamStats] = {}
@@ -191,9 +191,9 @@ class Streams:
         self.others: Others | None = None
         """The rest, once there are too many."""
         self.step = OTHERS
-        """The number of the step, which always has figures of its own."""
+        """The id of the step, which always has figures of its own."""
         self._least = 0.0
-        """Seconds that the least active of `all` had when one was last folded."""
+        """Seconds of the least active stream of `all` when one was last folded."""
         self._next = 0
 
     def announce(self, stream: events.Stream) -> None:
@@ -203,7 +203,7 @@ class Streams:
             self._put(StreamStats(stream, stream.kind))
 
     def own(self, number: int) -> StreamStats | None:
-        """The figures of one stream, which gets them back if it was folded."""
+        """Return the figures of one stream, which gets them back if it was folded."""
         if number not in self.all and self.others is not None:
             stats = self.others.release(number)
             if stats is not None:
@@ -211,7 +211,7 @@ class Streams:
         return self.all.get(number)
 
     def add_to_others(self, number: int, calls: int, seconds: float, start: int) -> None:
-        """Calls of a stream that has no figures of its own; it gets some once it is worth it."""
+        """Count calls of a folded stream; it gets figures of its own once it is active enough."""
         if self.others is None:
             return  # nobody has announced it
         if self.others.add(number, calls, seconds, start) > _WORTH * self._least:
@@ -223,7 +223,7 @@ class Streams:
         self.all[stats.info.id] = stats
 
     def _fold(self) -> None:
-        """Makes room for some more: the order of all of them is found once, not for each."""
+        """Make room for several more, because ranking all streams for each one would be slow."""
         self.others = self.others or Others()
         ranked = sorted(
             (s for s in self.all.values() if s.info.id != self.step and s.kind != STREAM_GC),
@@ -244,20 +244,20 @@ class Streams:
             stats.think()
 
     def first_at(self) -> int:
-        """When the first call of any of them began, those of the collector left out; 0 before that."""
+        """Return when the first call of any stream began, the collector's left out; 0 before that."""
         starts = [s.first_at for s in self.all.values() if s.first_at and s.kind != STREAM_GC]
         if self.others is not None and self.others.first_at:
             starts.append(self.others.first_at)
         return min(starts, default=0)
 
     def calls(self) -> dict[tuple[str, int], int]:
-        """By file and line."""
+        """Return the number of calls by file and line."""
         return {(s.info.file, s.info.line): s.calls for s in self.all.values()}
 
     def views(
         self, worked: float, traces: dict[tuple[str, int], int], step: int | None
     ) -> tuple[StreamView, ...]:
-        """The one that costs most first."""
+        """Return the rows, most expensive first."""
         rows = [
             s.view(worked, traces.get((s.info.file, s.info.line), 0), s.info.id == step)
             for s in self.all.values()

@@ -1,4 +1,4 @@
-"""The traces of all functions over time: their curve and the newest of them. Who is to blame: `retraces`."""
+"""The traces of all functions over time: their curve, and the newest of them. Blame is in `retraces`."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Traces:
         self._new.append((trace.at, self.count))
 
     def settle(self) -> None:
-        """Once per batch: a thousand traces cost little more than one."""
+        """Add what came, once per batch: a thousand traces cost little more than one."""
         if self._new:
             at, counts = zip(*self._new, strict=True)
             self._series.add(np.array(at, np.int64), np.array(counts, np.float64))
             self._new.clear()
 
     def panel(self, window: Window, since: int) -> PanelView:
-        """`since` is when the target began: before that there is no curve."""
+        """Return the panel. `since` is when the target began: there is no curve before that."""
         return PanelView(
             name="retraces",
             unit="",

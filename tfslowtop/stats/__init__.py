@@ -1,1 +1,3 @@
-"""Series, trends and effects over arrays. Pure NumPy; knows nothing about TensorFlow or screens."""
+"""Statistics over arrays: series, trends, effects. Pure NumPy; it knows nothing about events, TensorFlow or
+screens.
+"""

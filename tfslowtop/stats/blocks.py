@@ -21,7 +21,7 @@ _PARTS = 32
 
 
 class RecentRows:
-    """The newest `size` rows of a few columns, in order of arrival. Takes memory as rows come."""
+    """The newest `size` rows of a few columns, in order of arrival. Memory grows as rows come."""
 
     def __init__(self, size: int, *kinds: type[np.generic]) -> None:
         self._size = size
@@ -46,13 +46,13 @@ class RecentRows:
             mine[: kept - head] = tail[head:]
 
     def _grow(self, rows: int) -> None:
-        # Until it has its full size nothing wraps around, so what is there stays where it is.
+        # Until it has its full size nothing wraps around, so the rows stay where they are.
         self._room = min(self._size, max(2 * self._room, rows))
         for column in self._columns:
-            column.resize(self._room, refcheck=False)  # no view of a column is ever given away
+            column.resize(self._room, refcheck=False)  # no view of a column is ever handed out
 
     def last(self, n: int) -> list[npt.NDArray[Any]]:
-        """Copies of the newest `n` rows, oldest first, one array per column."""
+        """Return copies of the newest `n` rows, oldest first, one array per column."""
         n = max(0, min(n, len(self)))
         begin = (self._pushed - n) % self._size
         head = min(n, self._size - begin)
@@ -75,10 +75,10 @@ class Stretch:
         return Stretch(self.index[which], self.start[which], self.wall[which], self.cpu[which])
 
     def ordered(self) -> Stretch:
-        """The same in order of start, numbered in that order.
+        """Sort by start, and number in that order.
 
-        Iterations are numbered as they end, and in threads they overlap. Who goes by the numbers and who goes
-        by the clock must see the same order.
+        Iterations are numbered as they end, and in threads they overlap. Readers that go by number and
+        readers that go by the clock must see the same order.
         """
         if (self.start[1:] >= self.start[:-1]).all() and (self.index[1:] >= self.index[:-1]).all():
             return self
@@ -87,21 +87,21 @@ class Stretch:
 
     @property
     def span_ns(self) -> int:
-        """From the first start to the last start; 0 for nothing."""
+        """Nanoseconds from the first start to the last; 0 if empty."""
         return int(self.start.max()) - int(self.start.min()) if len(self) else 0
 
     @property
     def end_ns(self) -> int:
-        """When the last one of at least one ended, which need not be the one that began last."""
+        """When the last one ended, which need not be the one that began last. Needs at least one."""
         return int((self.start + 1e9 * self.wall).max())
 
 
 class Blocks:
     """Every iteration of a stream in bounded memory, as evidence for a trend.
 
-    All iterations are kept until there are 120 blocks of 64; from then on one of two, of four and so on, so a
-    block's median stays honest. Which one is picked is scrambled: a program that does something else at every
-    second iteration must not hide it.
+    All iterations are kept until there are 120 blocks of 64; from then on one of two, of four and so on, so
+    that the median of a block stays unbiased. Which one is picked is scrambled: a program that does something
+    else at every second iteration must not hide it.
     """
 
     def __init__(self, *, tail: bool = True) -> None:
@@ -114,13 +114,13 @@ class Blocks:
             self.keep_tail()
 
     def keep_tail(self) -> None:
-        """Keeps the last seconds in more detail from now on, beginning with what there is."""
+        """Keep the last seconds in more detail from now on, starting with what is there."""
         if self._tail is None:
             self._tail = RecentRows(_TAIL, np.float64, np.int64, np.float64, np.float64)
             self._push_tail(self._join())
 
     def add(self, new: Stretch) -> None:
-        """Takes iterations as they ended; those of several threads begin in any order."""
+        """Add iterations in the order of their ends; those of several threads begin in any order."""
         if not len(new):
             return
         self._push_tail(new)
@@ -143,7 +143,7 @@ class Blocks:
     def add_folded(
         self, first: int, count: int, start_ns: int, end_ns: int, cpu: float, sketch: Floats
     ) -> None:
-        """Take folded iterations: wall times at even ranks, sorted, and their CPU time in all."""
+        """Add folded iterations: wall times at even ranks, sorted, and their total CPU time."""
         n = min(count, len(sketch))
         if n <= 0:
             return
@@ -154,16 +154,16 @@ class Blocks:
         self.add(Stretch(first + part * count, start, sketch[order], np.full(n, cpu / count)))
 
     def stretch(self) -> Stretch:
-        """What is kept of the whole run, in order of start."""
+        """Return what is kept of the whole run, in order of start."""
         return self._join()
 
     def tail(self) -> Stretch:
-        """The last seconds, in order of start: in more detail than `stretch` has after a long run."""
+        """Return the last seconds in order of start, in more detail than `stretch` has after a long run."""
         return self._join() if self._tail is None else Stretch(*self._tail.last(_TAIL)).ordered()
 
     def _push_tail(self, new: Stretch) -> None:
         if self._tail is not None and len(new):
-            # A second fills at most 1280 places, so the tail reaches back six seconds at any rate.
+            # A second fills at most 1280 places, so the tail reaches back six seconds in any case.
             room = PER_BLOCK * (1 + new.span_ns // _TWENTIETH)
             thin = new.pick(slice(None, None, -(-len(new) // room)))
             self._tail.push(thin.index, thin.start, thin.wall, thin.cpu)
@@ -186,6 +186,6 @@ def _concatenate(parts: Sequence[Stretch]) -> Stretch:
 
 
 def _scrambled(number: Ints, below: int) -> Ints:
-    """A fixed number from 0 to `below` for each number, without rhythm (Knuth's multiplicative hash)."""
+    """Map each number to a fixed one from 0 to `below`, without a pattern (Knuth's multiplicative hash)."""
     picked: Ints = ((number * 2654435761) >> 16) % below
     return picked

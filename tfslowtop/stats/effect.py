@@ -1,9 +1,10 @@
-"""What a change did: a ratio with an interval, and one careful word.
+"""What a change did: a ratio with an interval, and a cautious verdict.
 
-The unit is the block, not the iteration: neighbouring iterations share a busy neighbour, so a thousand of
-them are not a thousand witnesses. Intervals are 95 %. Of a toggle: by bootstrap over block medians. Of an
-A/B: by pairs, because two blocks that ran one after the other share the machine's mood, and by ranks
-(Hodges–Lehmann, Wilcoxon), because a few pairs are spoilt all the same.
+The unit is the block, not the iteration: neighbouring iterations share the same disturbances, so a thousand
+of them are not a thousand independent measurements. Intervals are 95 %. For a toggle they come from a
+bootstrap over block medians. For an A/B test they come from pairs, because two blocks that ran one after the
+other share the state of the machine, and from ranks (Hodges–Lehmann, Wilcoxon), because a few pairs are
+disturbed all the same.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ BEFORE_NS = 5_000_000_000
 LEAST_BEFORE = 20
 LEAST_AFTER = 10
 LEAST_AFTER_NS = 500_000_000
-#: From fewer pairs no interval of 95 % can be made by ranks.
+#: Fewer pairs give no 95 % interval by ranks.
 LEAST_PAIRS = 5
 _LEAST_BLOCKS = 3
-#: A ratio this close to one is not worth a word, however sure it is.
+#: A ratio this close to one does not matter, however certain it is.
 NEGLIGIBLE = 0.05
 _MOST_BLOCKS = 40
 _DRAWS = 1000
@@ -53,7 +54,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a toggle, or one side of an A/B, changed. `cpu` is None where CPU time is not known."""
+    """What a toggle, or one side of an A/B test, changed. `cpu` is None where CPU time is not known."""
 
     wall: Ratio
     cpu: Ratio | None
@@ -80,18 +81,19 @@ class Effect:
 
 
 def _medians(values: Floats) -> Floats:
-    """Medians of at most 40 blocks of neighbours; a short stretch gives one block per iteration."""
+    """Return the medians of at most 40 blocks of neighbours; a short stretch gives one block per iteration.
+    """
     values = values[np.isfinite(values)]
     if len(values) <= _MOST_BLOCKS:
         return values
     size = -(-len(values) // _MOST_BLOCKS)
-    # Whole blocks only; what is over is left out at the start, the oldest.
+    # Whole blocks only; the remainder is left out at the start, the oldest.
     medians: Floats = np.median(values[len(values) % size :].reshape(-1, size), axis=1)
     return medians
 
 
 def _draw(rng: np.random.Generator, medians: Floats, run: int) -> Floats:
-    """Bootstrap medians. Runs of neighbours are drawn together, which keeps what they have in common."""
+    """Return bootstrap medians. Runs of neighbours are drawn together, to keep what they have in common."""
     n = len(medians)
     runs = -(-n // run)
     first = rng.integers(0, n, (_DRAWS, runs, 1))
@@ -104,7 +106,7 @@ def _draw(rng: np.random.Generator, medians: Floats, run: int) -> Floats:
 
 
 def _run(medians: Floats) -> int:
-    """How many neighbours to draw together: more where they are alike, with a margin for chance."""
+    """Choose how many neighbours to draw together: more where they are alike, with a margin for chance."""
     n, rest = len(medians), medians - medians.mean()
     energy = float(rest @ rest)
     rho = float(rest[1:] @ rest[:-1]) / energy if energy else 0.0
@@ -113,14 +115,14 @@ def _run(medians: Floats) -> int:
 
 
 def _small(n: float) -> float:
-    """How much wider an interval from `n` witnesses must be than its bootstrap: Student's t, nearly."""
+    """Return how much wider than its bootstrap an interval from `n` values must be: Student's t, nearly."""
     free = n - 1
     t = _Z + (_Z**3 + _Z) / (4 * free) + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * free**2)
     return t / _Z
 
 
 def _ratio(before: Floats, after: Floats) -> Ratio | None:
-    """The ratio of medians; None where one side has no blocks or no time at all."""
+    """Return the ratio of medians; None where one side has no blocks or no time at all."""
     if min(len(before), len(after)) < _LEAST_BLOCKS or min(before.min(), after.min()) <= 0.0:
         return None
     rng = np.random.default_rng(20)
@@ -138,7 +140,7 @@ def _ratio(before: Floats, after: Floats) -> Ratio | None:
 
 
 def _paired_ratio(a: Floats, b: Floats) -> Ratio | None:
-    """The typical ratio of a pair, from the medians of paired blocks; None below five pairs."""
+    """Return the typical ratio of a pair, from the medians of paired blocks; None below five pairs."""
     known = (a > 0.0) & (b > 0.0)  # NaN is not
     rest = np.log(a[known]) - np.log(b[known])
     n = len(rest)
@@ -147,7 +149,7 @@ def _paired_ratio(a: Floats, b: Floats) -> Ratio | None:
     one, two = np.triu_indices(n)
     means = np.sort(0.5 * (rest[one] + rest[two]))
     spread = _Z * np.sqrt(n * (n + 1) * (2 * n + 1) / 24.0)
-    # Half a place to the safe side: so many means may lie outside at either end.
+    # Half a place to the safe side: this many means may lie outside at either end.
     outside = max(0, int(len(means) / 2 - spread - 0.5))
     return Ratio(
         float(np.exp(np.median(means))),
@@ -162,8 +164,8 @@ def _latest(before: Stretch) -> Stretch:
 
 
 def _settled(after: Stretch) -> Stretch:
-    """Without the first iterations where those are slower, and without the very first: a fix may compile."""
-    # In logarithms, or one slow iteration late in the stretch outweighs all of the start.
+    """Drop the first iterations where they are slower, and always the very first: a fix may compile."""
+    # In logarithms: otherwise one slow iteration late in the stretch outweighs the whole start.
     logs = np.log(np.maximum(after.wall, 1e-9))
     cut = warm_up(logs)
     slower = cut and np.median(logs[:cut]) > np.median(logs[cut:])
@@ -171,9 +173,9 @@ def _settled(after: Stretch) -> Stretch:
 
 
 def before_after(before: Blocks | Stretch, after: Blocks | Stretch) -> Effect | None:
-    """What changed between the last seconds before a toggle and all that came since.
+    """Compare the last seconds before a toggle with all that came since.
 
-    None until that can be said. Of `Blocks`, the trends use the whole, and the level before uses the tail.
+    None until there is enough data. Trends use all of the `Blocks`; the level before uses the tail.
     """
     tail = before.tail() if isinstance(before, Blocks) else before.ordered()
     since = after.stretch() if isinstance(after, Blocks) else after.ordered()
@@ -195,10 +197,10 @@ def ab(
     cpu_a: Sequence[Floats] = (),
     cpu_b: Sequence[Floats] = (),
 ) -> Effect | None:
-    """A against B, from pairs of blocks, each pair in shuffled order; None below five pairs.
+    """Compare A with B, from pairs of blocks, each pair in random order; None below five pairs.
 
-    The n-th block of A and the n-th of B ran one after the other. Each pair is one witness, whatever its
-    length. Above 1 means that B is the faster one.
+    The n-th block of A and the n-th of B ran one after the other. Each pair counts once, whatever its length.
+    Above 1 means that B is faster.
     """
     pairs = min(len(blocks_a), len(blocks_b))
     wall = _paired_ratio(_block_medians(blocks_a[:pairs]), _block_medians(blocks_b[:pairs]))
@@ -212,13 +214,13 @@ def ab(
 
 
 def _block_medians(blocks: Sequence[Floats]) -> Floats:
-    """One per block; NaN where nothing is known."""
+    """Return one value per block; NaN where nothing is known."""
     known = [b[np.isfinite(b)] for b in blocks]
     return np.array([np.median(b) if len(b) else np.nan for b in known], np.float64)
 
 
 def _in_a_row(walls: Sequence[Floats], cpus: Sequence[Floats]) -> Stretch:
-    """One side's iterations as if nothing had run between them."""
+    """Join one side's iterations as if nothing had run between them."""
     wall = np.concatenate(walls)
     cpu = np.concatenate(cpus) if len(cpus) == len(walls) else np.full(len(wall), np.nan)
     start: Ints = (1e9 * (np.cumsum(wall) - wall)).astype(np.int64)
@@ -226,7 +228,7 @@ def _in_a_row(walls: Sequence[Floats], cpus: Sequence[Floats]) -> Stretch:
 
 
 def sentence(effect: Effect, ascii: bool = False) -> str:
-    """`×12.4 faster (95 % CI 11.8–13.1), slope +3.1 %/100 it → flat`, or what there is to say instead."""
+    """Say `×12.4 faster (95 % CI 11.8–13.1), slope +3.1 %/100 it → flat`, or why nothing can be said."""
     times, dash, arrow = ("x", "-", "->") if ascii else ("×", "–", "→")
     value, low, high = effect.ratio, effect.low, effect.high
     if effect.verdict == "slower":

@@ -1,9 +1,9 @@
-"""A robust line through block medians, how sure it is, and one careful word for it.
+"""A robust line through block medians, its certainty, and a cautious verdict.
 
-The slope is Theil–Sen on block medians: up to 29 % of the blocks may be spoilt by a busy neighbour. Its
-interval is Sen's (normal approximation to Kendall's S), widened for the lag-1 autocorrelation of the
-residuals, because neighbouring blocks share their luck. A false "rising" sends people hunting for nothing, so
-the word needs more than an interval; whatever is not shown is called unclear.
+The slope is Theil–Sen on block medians: up to 29 % of the blocks may be disturbed. Its interval is Sen's
+(normal approximation to Kendall's S), widened for the lag-1 autocorrelation of the residuals, because
+neighbouring blocks are not independent. A false "rising" sends people hunting for nothing, so that verdict
+needs more than an interval; whatever is not proven is called unclear.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .blocks import Floats, Ints
 
 Direction: TypeAlias = Literal["rising", "flat", "falling", "unclear"]
 
-#: How much wider than what is worth a word the interval of something flat may be: on a shared machine it
-#: never is narrower.
+#: How much wider than a change that matters the interval of something flat may be: on a shared machine it is
+#: never narrower.
 FLAT_ROOM = 2.0
-#: Or else, of thousands of iterations that wander with the machine: half a percent per 100 iterations.
+#: Or, for thousands of iterations that drift with the machine: half a percent per 100 iterations.
 FLAT_RATE = 0.005 / 100
 #: Each half must rise by this share of the whole slope: one jump is not a rise.
 HALF_SHARE = 0.15
-#: And so must each side of the largest jump, by more, where it has blocks enough to tell.
+#: And so must each side of the largest jump, by more, where it has enough blocks.
 SIDE_SHARE, LEAST_SIDE = 0.4, 12
 _Z = 1.96
 _RHO_LIMIT = 0.97
@@ -37,7 +37,7 @@ NOISY = "the noise is larger than any trend"
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A line through block values, and how sure it is."""
+    """A line through block values, and its certainty."""
 
     slope: float
     low: float
@@ -48,12 +48,12 @@ class Fit:
     jump: bool
 
     def change(self, slope: float) -> float:
-        """What a slope amounts to over the whole span."""
+        """Return what a slope amounts to over the whole span."""
         return slope * self.span
 
     @property
     def room(self) -> float:
-        """The largest change that the interval leaves room for, as a share of the level."""
+        """Return the largest change that the interval leaves room for, as a share of the level."""
         return self.change(max(abs(self.low), abs(self.high))) / self.level if self.level else np.inf
 
 
@@ -77,7 +77,7 @@ def middle_slope(x: Floats, y: Floats) -> float:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks, centred; equal values share theirs, or a plateau would look like a slope."""
+    """Return centred ranks; equal values share theirs, or a plateau would look like a slope."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[place]
     ranks -= ranks.mean()
@@ -85,19 +85,20 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _autocorrelation(residuals: Floats) -> float:
-    """Lag-1 autocorrelation of the ranks, corrected for its bias after a fitted line, on the safe side."""
+    """Return the lag-1 autocorrelation of the ranks, corrected for its bias after a fitted line, on the safe
+    side."""
     r = _ranks(residuals)
     n, energy = len(r), float(r @ r)
     if energy == 0.0:
         return 0.0
     rho = float(r[1:] @ r[:-1]) / energy
     rho = max(-1.0, min(1.0, (n * rho + 2.0) / max(1.0, n - 4.0)))
-    # One standard error on top: too small an estimate is what makes noise look like a trend.
+    # One standard error on top: an estimate that is too small makes noise look like a trend.
     return float(np.clip(rho + np.sqrt((1.0 - rho * rho) / n), 0.0, _RHO_LIMIT))
 
 
 def _shape(x: Floats, y: Floats) -> tuple[float, float, int]:
-    """How much of the ranks a line explains, how much a single jump, and where that jump would be."""
+    """Return how much of the ranks a line explains, how much a single jump, and where that jump would be."""
     r, run = _ranks(y), x - x.mean()
     n, energy = len(r), float(r @ r)
     if energy == 0.0:
@@ -110,7 +111,7 @@ def _shape(x: Floats, y: Floats) -> tuple[float, float, int]:
 
 
 def fit(x: Floats, y: Floats) -> Fit:
-    """Theil–Sen through at most a few hundred points, in order of `x`."""
+    """Fit Theil–Sen through at most a few hundred points, in order of `x`."""
     n, slopes = len(x), np.sort(_slopes(x, y))
     span, level = float(x[-1] - x[0]), float(np.median(y))
     if not len(slopes):
@@ -129,16 +130,17 @@ def fit(x: Floats, y: Floats) -> Fit:
     by_line, by_jump, at = _shape(x, y)
     jumps = by_jump > by_line
     if jumps and min(at, n - at) >= LEAST_SIDE:
-        # What also moves on either side of its jump was only hit by a neighbour on the way.
+        # If both sides of the jump move as well, something else only disturbed it on the way.
         sides = [middle_slope(x[:at], y[:at]), middle_slope(x[at:], y[at:])]
         jumps = not all(s * np.sign(slope) >= SIDE_SHARE * abs(slope) for s in sides)
     return Fit(slope, low, high, level, span, steady and not jumps, jumps and by_jump > 0.5)
 
 
 def warm_up(y: Floats) -> int:
-    """How many values to leave out at the start, at most half: MSER, the rule that makes the mean surest.
+    """Choose how many values to drop at the start, at most half, by MSER: the rule that makes the mean
+    surest.
 
-    Cutting is only worth it when it halves the doubt at least; on pure noise MSER cuts at random.
+    Dropping is only worth it if it at least halves the uncertainty; on pure noise MSER drops at random.
     """
     n = len(y)
     if n < 4:
@@ -153,7 +155,7 @@ def warm_up(y: Floats) -> int:
 
 
 def block_medians(values: Floats, size: int) -> Floats:
-    """Medians of whole blocks; NaN is left out, and a block of nothing else is NaN."""
+    """Return the medians of whole blocks; NaN is left out, and a block of nothing else is NaN."""
     table = values[: len(values) // size * size].reshape(-1, size)
     known = np.isfinite(table)
     if known.all():
@@ -166,10 +168,10 @@ def block_medians(values: Floats, size: int) -> Floats:
 
 
 def word(line: Fit, worth: float, promised: float, unit: float = 0.0) -> tuple[Direction, str]:
-    """The word for a line. `worth` and `promised` are shares of the level, or of `unit` if given."""
+    """Judge a line. `worth` and `promised` are shares of the level, or of `unit` if given."""
     worth, promised = worth * (unit or line.level), promised * (unit or line.level)
     low, high, change = line.change(line.low), line.change(line.high), line.change(line.slope)
-    # Flat: no change worth a word, and the interval has no room for one that anybody would notice.
+    # Flat: no change that matters, and the interval has no room for one that anybody would notice.
     room = worth if unit else FLAT_ROOM * worth
     if abs(change) < worth and -room < low and high < room:
         return "flat", "any change is too small to matter"

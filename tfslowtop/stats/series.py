@@ -26,10 +26,10 @@ _SHIFTS: Ints = 2 * np.arange(LEVELS, dtype=np.int64)[:, None]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What to draw: per column the smallest, typical and largest value; NaN where there is nothing.
+    """A curve to draw: per column the smallest, typical and largest value; NaN where there is nothing.
 
-    `mid` is the median of each 50 ms bin, averaged over the column with the counts as weights: one spike in
-    a thousand calls moves `hi` but not `mid`. Column i begins at `start_ns + i * width_ns`.
+    `mid` is the median of each 50 ms bin, averaged over the column with the counts as weights: one spike in a
+    thousand calls moves `hi` but not `mid`. Column i begins at `start_ns + i * width_ns`.
     """
 
     start_ns: int
@@ -71,14 +71,14 @@ class Series:
     """One measured quantity over time. At most 1.1 MB, whatever the length, and much less at first: a level
     gets its bins as they are needed.
 
-    NaN means "not known then" and leaves a gap. Its spread is of everything since `mark`;
-    all the rest is of everything since the beginning.
+    NaN means "not known then" and leaves a gap. The spread covers everything since `mark`; all the rest
+    covers everything since the beginning.
     """
 
     def __init__(self) -> None:
         self.count = 0
         self.total = 0.0
-        #: The newest value that is known; after folded samples, their median.
+        #: The newest known value; after folded samples, their median.
         self.last = float("nan")
         self.minimum = float("nan")
         self.maximum = float("nan")
@@ -89,8 +89,8 @@ class Series:
         self.mark()
 
     def _allocate(self, room: Ints) -> None:
-        """`room` bins for each level, powers of two. All levels lie in one flat array each, so that one call
-        updates every level."""
+        """Allocate `room` bins for each level, powers of two. All levels lie in one flat array each, so that
+        one call updates every level."""
         cells = int(room.sum())
         self._room = room
         self._rows: Ints = np.cumsum(room, axis=0) - room
@@ -101,14 +101,14 @@ class Series:
         self._hi: Floats = np.full(cells, -np.inf)
 
     def mark(self) -> None:
-        """The spread starts again from here."""
+        """Restart the spread from here."""
         self._buckets: Floats = np.zeros(BUCKETS)
         self._zeros = 0.0
         self._marked_lo = float("inf")
         self._marked_hi = float("-inf")
 
     def add(self, times: Ints, values: Floats) -> None:
-        """Take a batch: when each value began, in nanoseconds, and the values."""
+        """Add a batch: when each value began, in nanoseconds, and the values."""
         known = np.isfinite(values)
         if not known.all():
             times, values = times[known], values[known]
@@ -132,9 +132,9 @@ class Series:
         total: float,
         sketch: Sequence[float],
     ) -> None:
-        """Take samples that were folded; `sketch` has values at evenly spaced ranks, smallest first.
+        """Add folded samples; `sketch` has values at evenly spaced ranks, smallest first.
 
-        Nobody knows when the extremes came, so every bin of the span shows them.
+        It is unknown when the extremes occurred, so every bin of the span shows them.
         """
         if count <= 0:
             return
@@ -156,7 +156,7 @@ class Series:
         self._first_ns = start_ns if self._first_ns is None else min(self._first_ns, start_ns)
 
     def _note_range(self, smallest: float, largest: float) -> None:
-        # fmin and fmax pass over the NaN that stands for "nothing yet".
+        # fmin and fmax ignore the NaN that stands for "nothing yet".
         self.minimum = float(np.fmin(self.minimum, smallest))
         self.maximum = float(np.fmax(self.maximum, largest))
         self._marked_lo = min(self._marked_lo, smallest)
@@ -168,7 +168,7 @@ class Series:
         np.add.at(self._buckets, bucket_of(positive), weight)
 
     def _make_room(self) -> None:
-        """Bins for everything from the first value to the newest, as far as a level reaches."""
+        """Allocate bins for everything from the first value to the newest, as far as a level reaches."""
         oldest = ((self._first_ns or 0) // BIN_NS) >> _SHIFTS
         needed = np.clip(self._newest - oldest + 1, 1, BINS)
         if (needed <= self._room).all():
@@ -178,7 +178,7 @@ class Series:
         room = 2 ** np.ceil(np.log2(needed)).astype(np.int64)
         self._allocate(np.maximum(self._room, room))
         used = np.flatnonzero(old[0] >= 0)
-        # Bins that were apart stay apart: the new room is a multiple of the old.
+        # Bins that were distinct stay distinct: the new room is a multiple of the old.
         cells = self._cells(old[0][used], self._rows[level[used], 0], self._room[level[used], 0])
         for mine, was in zip((self._owner, self._count, self._middle, self._lo, self._hi), old, strict=True):
             mine[cells] = was[used]
@@ -212,19 +212,19 @@ class Series:
         np.maximum.at(self._hi, flat, groups.largest[pick])
 
     def recent(self, n: int) -> Floats:
-        """The newest `n` values, exactly as they came, oldest first. Folded samples are not among them."""
+        """Return the newest `n` values as they came, oldest first. Folded samples are not among them."""
         return self._recent.last(n)[1]
 
     def recent_times(self, n: int) -> Ints:
-        """When the values of `recent(n)` began."""
+        """Return when the values of `recent(n)` began."""
         return self._recent.last(n)[0]
 
     def spread(self) -> Spread:
-        """How everything since the mark is spread, as of now."""
+        """Return the spread of everything since the mark, as of now."""
         return Spread(self._buckets.copy(), self._zeros, self._marked_lo, self._marked_hi)
 
     def _level(self, start_ns: int) -> int:
-        """The finest level that still has everything since `start_ns`."""
+        """Return the finest level that still has everything since `start_ns`."""
         begin = max(start_ns, self._first_ns or 0) // BIN_NS
         for level in range(LEVELS - 1):
             if begin >> 2 * level > int(self._newest[level, 0]) - BINS:
@@ -232,10 +232,10 @@ class Series:
         return LEVELS - 1
 
     def curve(self, start_ns: int, end_ns: int, columns: int) -> Curve:
-        """The window from `start_ns` to `end_ns` in `columns` columns.
+        """Return the window from `start_ns` to `end_ns` in `columns` columns.
 
-        Columns begin at whole multiples of their width, not at `start_ns`, so a bar keeps its samples while
-        the window scrolls over them; the outer columns may reach a little beyond the window.
+        Columns begin at multiples of their width, not at `start_ns`, so a bar keeps its samples while the
+        window scrolls over them; the outer columns may reach a little beyond the window.
         """
         level = self._level(start_ns)
         bin_ns = BIN_NS << 2 * level

@@ -1,7 +1,7 @@
-"""How values are spread: counts in logarithmic buckets, each of which spans ±1 %.
+"""The distribution of values: counts in logarithmic buckets, each of which spans ±1 %.
 
-So a quantile is off by that much at most, in bounded memory. The range fits nanoseconds given in seconds as
-well as bytes.
+A quantile is off by that much at most, in bounded memory. The range fits nanoseconds given in seconds as well
+as bytes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ BUCKETS = int(np.ceil(np.log(1e16 / _SMALLEST) / _LOG_GAMMA)) + 1
 
 
 def bucket_of(values: Floats) -> Ints:
-    """Which bucket each of these positive values belongs to."""
+    """Return the bucket of each of these positive values."""
     place = ((np.log(values) - _LOG_SMALLEST) / _LOG_GAMMA).astype(np.int64)
     return np.clip(place, 0, BUCKETS - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How often which value came: `edges` has one more entry than `counts`. Values of 0 stand apart."""
+    """How often which value occurred: `edges` has one more entry than `counts`. Zeros are separate."""
 
     edges: Floats
     counts: Floats
@@ -45,7 +45,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Floats) -> Spread:
-        """Of values that are all there at once."""
+        """Build it from values that are all there at once."""
         positive = values[values > 0.0]
         buckets = np.bincount(bucket_of(positive), minlength=BUCKETS).astype(np.float64)
         ends = (float(values.min()), float(values.max())) if len(values) else (float("inf"), float("-inf"))
@@ -56,11 +56,11 @@ class Spread:
         return self.zeros + float(self.buckets.sum())
 
     def quantile(self, q: float) -> float:
-        """The value at rank `q` (0 to 1), to within 1 %; NaN for nothing."""
+        """Return the value at rank `q` (0 to 1), to within 1 %; NaN if empty."""
         return self.quantiles((q,))[0]
 
     def quantiles(self, ranks: tuple[float, ...]) -> tuple[float, ...]:
-        """Several at once, which costs what one costs."""
+        """Return several quantiles at the cost of one."""
         sums = np.cumsum(self.buckets)
         return tuple(self._at(q, sums) for q in ranks)
 
@@ -78,7 +78,7 @@ class Spread:
         return min(max(centre, self.lo), self.hi)
 
     def histogram(self, bars: int = 40) -> Histogram:
-        """In at most `bars` bars of equal width on a logarithmic axis."""
+        """Return at most `bars` bars of equal width on a logarithmic axis."""
         used = np.flatnonzero(self.buckets)
         if not len(used):
             return Histogram(np.zeros(0), np.zeros(0), self.zeros)

@@ -1,6 +1,6 @@
-"""Does it get slower? A slope with an interval, and one careful word, with CPU time as a witness.
+"""Does it get slower? A slope with an interval and a cautious verdict, confirmed by CPU time.
 
-The line and its word are made in `fit`; here is what latency and memory each need on top.
+`fit` makes the line and its verdict; this adds what latency and memory each need.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ LEAST_BLOCKS = 12
 #: Readings of a gauge after which it may be called unchanged.
 LEAST_UNCHANGED = 4
 LEAST_ITERATIONS = 20
-#: Less than two seconds is mostly one scheduler's mood.
+#: Shorter spans say more about the scheduler than about the program.
 LEAST_SPAN_NS = 2_000_000_000
-#: A change over the whole span that is worth a word, and the least that the interval must promise.
+#: A change over the whole span that matters, and the least that the interval must guarantee.
 PRACTICAL = 0.10
 PROMISED = 0.05
-#: CPU time is a witness once it is this share of wall time. No more: with a dozen others on two cores a
-#: program that only computes has a quarter, and that is when its witness is needed most.
+#: CPU time confirms a trend if it is at least this share of wall time. No more: with a dozen other processes
+#: on two cores a program that only computes has a quarter, and that is when it is needed most.
 CPU_SHARE = 0.12
-#: Student's t for 99 %, by degrees of freedom from 1 on. Not 95 %: neighbouring increments share a little.
+#: Student's t for 99 %, by degrees of freedom from 1 on. Not 95 %: neighbouring increments are not
+#: independent.
 _T99 = (63.7, 9.92, 5.84, 4.60, 4.03, 3.71, 3.50, 3.36)
 
-#: No line begins lower than this share of its level: nothing takes less than no time.
+#: No line starts lower than this share of its level: nothing takes less than no time.
 LEAST_START = 0.05
 
 TOO_FEW = "too few iterations yet"
@@ -37,7 +38,7 @@ NO_CPU_FALL = "wall time falls, CPU time does not: the machine was busy or the p
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """What a quantity does from iteration to iteration. Slopes are in its own unit per iteration."""
+    """How a quantity changes from iteration to iteration. Slopes are in its own unit per iteration."""
 
     direction: Direction
     slope: float
@@ -47,7 +48,7 @@ class Trend:
     n: int
     why: str
     climb: float = float("nan")
-    """The newest tenth of the blocks over the oldest."""
+    """The newest tenth of the blocks divided by the oldest."""
     room: float = float("inf")
     """The largest change over the span, as a share of the level, that wall or CPU time leaves room for."""
 
@@ -57,19 +58,19 @@ class Trend:
         return 1e4 * self.slope / self.level if self.level else float("nan")
 
     def ends(self, iterations: int) -> tuple[float, float]:
-        """The line at the first and at the last of so many iterations.
+        """Return the line at the first and at the last of so many iterations.
 
-        A line through a curve that bends may begin below zero, so its beginning is `LEAST_START` of the level
-        at least.
+        A line through a bent curve may start below zero, so its start is at least `LEAST_START` of the level.
         """
         half = self.slope * iterations / 2
         return max(LEAST_START * self.level, self.level - half), self.level + half
 
 
 def _slow_start(x: Floats, y: Floats) -> int:
-    """Blocks to leave out of a latency: a start that is slower than the rest. A faster one is news.
+    """Choose the blocks to drop at the start of a latency: a start that is slower than the rest. A faster one
+    is news.
 
-    The rule looks at what a line leaves over, so that growth itself is not taken for warm-up.
+    The rule looks at the residuals of a line, so that growth itself is not mistaken for warm-up.
     """
     y = np.where(np.isfinite(y), y, np.nanmedian(y))
     rest = y - middle_slope(x, y) * x
@@ -78,14 +79,14 @@ def _slow_start(x: Floats, y: Floats) -> int:
 
 
 def trend(data: Blocks | Stretch) -> Trend:
-    """What the wall time does, with CPU time as a witness where it was sampled."""
+    """Return the trend of wall time, confirmed by CPU time where it was sampled."""
     it = data.stretch() if isinstance(data, Blocks) else data.ordered()
     n = len(it)
     size = max(1, -(-n // MAX_BLOCKS))
     if n < LEAST_ITERATIONS or n // size < LEAST_BLOCKS or it.span_ns < LEAST_SPAN_NS:
         return _nothing_yet(it.wall)
     x, wall, cpu = block_medians(it.index, size), block_medians(it.wall, size), block_medians(it.cpu, size)
-    # CPU time tells warm-up from a neighbour's visit, where it is known.
+    # CPU time, where known, distinguishes warm-up from a disturbance.
     cut = _slow_start(x, cpu if _is_witness(wall, cpu) else wall)
     x, wall, cpu = x[cut:], wall[cut:], cpu[cut:]
     if len(x) < LEAST_BLOCKS:
@@ -105,7 +106,7 @@ def trend(data: Blocks | Stretch) -> Trend:
 
 
 def _is_witness(wall: Floats, cpu: Floats) -> bool:
-    """Whether CPU time was sampled often enough and is a large enough share to say anything."""
+    """Whether CPU time was sampled often enough and is a large enough share to be meaningful."""
     known = np.isfinite(cpu)
     if known.sum() < max(LEAST_BLOCKS, 0.75 * len(cpu)):
         return False
@@ -114,7 +115,8 @@ def _is_witness(wall: Floats, cpu: Floats) -> bool:
 
 
 def _with_witness(wall: Fit, cpu: Fit) -> tuple[Direction, str]:
-    """Wall and CPU time must move together, and CPU time, which a neighbour disturbs least, must be sure."""
+    """Require that wall and CPU time move together, and that CPU time, which is disturbed least, is certain.
+    """
     direction, why = word(wall, PRACTICAL, PROMISED)
     seen, reason = word(cpu, PRACTICAL, PROMISED)
     if direction == "flat":
@@ -135,9 +137,9 @@ def _nothing_yet(values: Floats) -> Trend:
 
 
 def slope(x: Floats, y: Floats, least: float = float(2**20)) -> Trend:
-    """What a gauge does per iteration: `x` is the iteration at each reading, `least` a change that matters.
+    """Return the trend of a gauge: `x` is the iteration at each reading, `least` a change that matters.
 
-    Memory grows in steps (pages, arenas) and fills up at first. What departs from the newest line is left out
+    Memory grows in steps (pages, arenas) and fills up at first. What departs from the newest line is dropped
     at the start (MSER), and growth that stopped is not a leak: the newest part must keep half the pace.
     """
     known = np.isfinite(x) & np.isfinite(y)
@@ -163,7 +165,7 @@ def slope(x: Floats, y: Floats, least: float = float(2**20)) -> Trend:
 
 
 def _unchanged(x: Floats, y: Floats, least: float) -> Trend:
-    """Few readings because there was nothing new to read: what stays the same is sent once a second."""
+    """Judge a gauge with few readings: a constant value is sent once a second."""
     room = 0.5 * least / float(x[-1] - x[0])
     level, why = float(np.median(y)), "any change is too small to matter"
     return Trend("flat", _pace(x, y), -room, room, level, len(y), why)
@@ -174,16 +176,17 @@ def _late(x: Floats) -> slice:
 
 
 def _pace(x: Floats, y: Floats) -> float:
-    """The slope of least squares, which bridges steps better than medians do."""
+    """Return the least-squares slope, which bridges steps better than medians do."""
     run = x - x.mean()
     return float(run @ y) / max(float(run @ run), 1e-12)
 
 
 def _by_increments(line: Fit, x: Floats, y: Floats) -> Fit:
-    """The same line with an interval for what adds up: memory wanders by arenas, so its level remembers.
+    """Return the same line with an interval for what accumulates: memory moves in arenas, so its level
+    persists.
 
-    Then the residuals of a line are alike for long, and Sen's interval has no end. The increments from one
-    part of the run to the next are not alike; their mean has an interval of its own.
+    The residuals of a line are then correlated for long, and Sen's interval has no end. The increments from
+    one part of the run to the next are not; their mean has an interval of its own.
     """
     parts = min(10, len(x) // 3)
     if parts < 4:

@@ -82,7 +82,8 @@ class CollectorHook(Hook):
         gc.callbacks.append(self._callback)
 
     def _after_collection(self, frame: FrameType | None) -> None:
-        """Record the line that continues, and the library function through which it triggered the collection."""
+        """Record the line that continues, and the library function through which it triggered the collection.
+        """
         self._look["ask"] = self._interrupt.request
         try:
             (start, stop), (thread,) = self._latest, self._thread
