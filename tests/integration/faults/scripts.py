@@ -325,3 +325,22 @@ ready(); until_told(); end = time.monotonic() + 20
 while look() != alone and time.monotonic() < end: time.sleep(0.02)
 mark(look())
 """
+
+#: Objects whose every method says that it was called, kept in containers that grow.
+TELLTALES = """
+called = []
+def said(name, result=None): return lambda *a: called.append(name) or result
+class Meta(type):
+    __eq__, __hash__ = said('meta eq', True), said('meta hash', 1)
+    __dict__, __name__, __mro__ = (property(said(n)) for n in ('meta dict', 'meta name', 'meta mro'))
+class Thing(metaclass=Meta):
+    __eq__, __bool__, __len__ = said('eq', True), said('bool', True), said('len', 3)
+    __getattr__, __dict__ = said('getattr'), property(said('dict', {}))
+    __class__ = property(said('class', int))
+class Longer(list): __len__, __iter__ = said('list len', 0), said('list iter')
+few, many, longer, kept = [Thing() for _ in range(3)], [Thing() for _ in range(40)], Longer([[1]]), []
+called.clear()
+end = time.monotonic() + 1.2
+while time.monotonic() < end: kept.append(numpy.ones(100_000)); time.sleep(0.01)
+mark(sorted({str(name) for name in called}))
+"""

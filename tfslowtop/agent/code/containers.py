@@ -18,6 +18,7 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
+    GetSetDescriptorType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -45,9 +46,14 @@ _SHARED = frozenset({"locals", "vars", "dir", "eval", "exec", "f_locals"})
 #: Attributes that Python and TensorFlow add to objects of the user's classes.
 _NOT_THEIRS = ("__", "_self_", "_tf_", "_tracker")
 _TENSORS = ("EagerTensor", "ResourceVariable")
-_PLAIN = (str, bytes, bytearray, int, float, complex)
+#: Types are compared by identity: `in` would call the `__eq__` or `__hash__` of the program's metaclass.
+_PLAIN = frozenset(map(id, (str, bytes, bytearray, int, float, complex)))
 _CACHE = type(functools.lru_cache(lambda: None))
 _missing = object()
+#: What a class knows of itself, without asking its metaclass.
+_dict_of, _module_of, _mro_of, _name_of = (
+    vars(type)[name].__get__ for name in ("__dict__", "__module__", "__mro__", "__name__")
+)
 
 
 class Kept(NamedTuple):
@@ -111,7 +117,7 @@ class ContainerScan:
 
     def _visit(self, value: Any, name: str, depth: int) -> None:
         kind = type(value)
-        if kind in _PLAIN or value is None or kind is ModuleType:
+        if id(kind) in _PLAIN or value is None or kind is ModuleType:
             return
         if depth > _DEEP or id(value) in self._met:
             return
@@ -151,7 +157,7 @@ class ContainerScan:
             for part in _held(value, kind):
                 self._visit(part, name, depth + 1)
         elif kind is SimpleNamespace or self._own(value if issubclass(kind, type) else kind):
-            inside = type.__getattribute__(value, "__dict__") if issubclass(kind, type) else attributes(value)
+            inside = _dict_of(value) if issubclass(kind, type) else attributes(value)
             for key, part in list(inside.items()):
                 if type(key) is str and not key.startswith(_NOT_THEIRS):
                     self._visit(part, f"{name}.{key}", depth + 1)
@@ -170,7 +176,8 @@ class ContainerScan:
             return
         if issubclass(kind, dict):
             for key, part in list(dict.items(value)):
-                self._visit(part, f"{name}[{key!r}]" if type(key) in (str, int) else name, depth + 1)
+                plain = type(key) is str or type(key) is int
+                self._visit(part, f"{name}[{key!r}]" if plain else name, depth + 1)
         elif not issubclass(kind, set):
             base: Any = list if issubclass(kind, list) else deque
             for number in range(base.__len__(value)):
@@ -181,11 +188,12 @@ class ContainerScan:
         found: dict[str, list[Any]] = {}
         base: Any = list if issubclass(kind, list) else deque
         entries = list(dict.values(value) if issubclass(kind, dict) else base.__iter__(value))
-        own = {inner for inner in {type(entry) for entry in entries} - {*_PLAIN} if self._own(inner)}
+        kinds = {id(inner): inner for inner in map(type, entries)}
+        own = {number for number, inner in kinds.items() if number not in _PLAIN and self._own(inner)}
         for entry in entries:
             if issubclass(type(entry), _CONTAINERS):
                 found.setdefault("", []).append(entry)
-            elif type(entry) in own:
+            elif id(type(entry)) in own:
                 for key, part in list(attributes(entry).items()):
                     if type(key) is str and issubclass(type(part), _CONTAINERS):
                         found.setdefault(f".{key}", []).append(part)
@@ -234,7 +242,7 @@ class ContainerScan:
 
     def _own(self, kind: type) -> bool:
         """Whether a class belongs to the program."""
-        module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
+        module = sys.modules.get(str(_module_of(kind)))
         file = vars(module).get("__file__") if type(module) is ModuleType else None
         return type(file) is str and not self._ownership.is_library(file)
 
@@ -266,11 +274,10 @@ def variables(frame: FrameType) -> dict[str, Any]:
 
 def attributes(value: Any) -> dict[str, Any]:
     """Return an object's own attributes, without asking its class."""
-    try:
-        inside = object.__getattribute__(value, "__dict__")
-    except Exception as error:
-        let_through(error)
-        inside = None
+    place = next((d["__dict__"] for d in map(_dict_of, _mro_of(type(value))) if "__dict__" in d), None)
+    # A class may have a property of that name, which is the program's code.
+    in_c = type(place) is GetSetDescriptorType or type(place) is MemberDescriptorType
+    inside = place.__get__(value) if in_c else None
     slots = _slots(type(value))
     if not slots:
         return inside if type(inside) is dict else {}
@@ -285,8 +292,8 @@ def attributes(value: Any) -> dict[str, Any]:
 
 def _fields(kind: type) -> tuple[str, ...]:
     """Return the field names of a named tuple."""
-    for base in type.__getattribute__(kind, "__mro__"):
-        names = type.__getattribute__(base, "__dict__").get("_fields")
+    for base in _mro_of(kind):
+        names = _dict_of(base).get("_fields")
         if type(names) is tuple:
             return names
     return ()
@@ -296,8 +303,8 @@ def _slots(kind: type) -> dict[str, MemberDescriptorType]:
     """Return the slots of its classes; of those written in Python, not in C."""
     return {
         name: part
-        for base in type.__getattribute__(kind, "__mro__")
-        if "__slots__" in (inside := type.__getattribute__(base, "__dict__"))
+        for base in _mro_of(kind)
+        if "__slots__" in (inside := _dict_of(base))
         for name, part in inside.items()
         if type(part) is MemberDescriptorType
     }
@@ -313,11 +320,11 @@ def _is_bounded(value: Any, kind: type) -> bool:
 
 
 def _called(kind: type) -> str:
-    return str(type.__getattribute__(kind, "__name__"))
+    return str(_name_of(kind))
 
 
 def _is_array(kind: type) -> bool:
-    return _called(kind) == "ndarray" and type.__getattribute__(kind, "__module__") == "numpy"
+    return _called(kind) == "ndarray" and _module_of(kind) == "numpy"
 
 
 def _wrapped(value: Any) -> Any:
@@ -341,7 +348,7 @@ def measure(value: Any, kind: type) -> tuple[int, Any, Any]:
 def _has_tape(value: Any, depth: int = 0) -> bool:
     """Whether it contains a tf.GradientTape, which keeps all that it has recorded."""
     kind = type(value)
-    if kind in (list, tuple, dict) and depth < 2:
+    if (kind is list or kind is tuple or kind is dict) and depth < 2:
         parts = value.values() if kind is dict else value
         return any(_has_tape(part, depth + 1) for part in itertools.islice(parts, _LOOKED_AT))
     return _called(kind) == "GradientTape"
@@ -352,7 +359,7 @@ def _bases(value: Any, depth: int = 0) -> Iterator[int]:
     kind = type(value)
     if _is_array(kind) and _is_array(type(value.base)):
         yield id(value.base)
-    elif kind in (list, tuple) and depth < 3:
+    elif (kind is list or kind is tuple) and depth < 3:
         for part in value[:_LOOKED_AT]:
             yield from _bases(part, depth + 1)
 
@@ -361,7 +368,7 @@ def weigh(value: Any, depth: int = 0, but: Container[int] = ()) -> tuple[int, bo
     """Estimate its bytes, and whether it contains a tensor. A view keeps its whole array; arrays in `but` are
     left out, because others keep them as well."""
     kind = type(value)
-    if kind in _PLAIN:
+    if id(kind) in _PLAIN:
         return sys.getsizeof(value), False
     if _called(kind) in _TENSORS:
         return _elements(value), True
@@ -370,7 +377,7 @@ def weigh(value: Any, depth: int = 0, but: Container[int] = ()) -> tuple[int, bo
         return int(value.base.nbytes if whole else value.nbytes) + 112, False
     parts: list[Any] = []
     length = 0
-    if depth <= 3 and kind in (list, tuple, deque):
+    if depth <= 3 and (kind is list or kind is tuple or kind is deque):
         length = len(value)
         parts = [value[i] for i in range(min(length, _LOOKED_AT))]
     elif depth <= 3 and kind is dict:
