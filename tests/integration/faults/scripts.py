@@ -344,3 +344,9 @@ end = time.monotonic() + 1.2
 while time.monotonic() < end: kept.append(numpy.ones(100_000)); time.sleep(0.01)
 mark(sorted({str(name) for name in called}))
 """
+
+#: Collects garbage at almost every allocation, as one does to provoke errors.
+LOW_THRESHOLD = """
+gc.set_threshold(1, 1, 1); kept = [[] for _ in range(20_000)]; gc.set_threshold(700, 10, 10)
+mark(gc.get_stats()[0]['collections'] < 40_000)
+"""

@@ -65,6 +65,7 @@ PROGRAM = [
     Fault("same-surroundings", "mark(sys.path, sys.argv, sorted(os.environ), threading.active_count())", H),
     Fault("settrace", s.TRACES_CALLS, H),
     Fault("gc-tricks", "gc.disable(); gc.set_debug(gc.DEBUG_SAVEALL); gc.callbacks.clear(); gc.freeze(); gc.collect(); time.sleep(0.2); mark(gc.isenabled())", H),
+    Fault("low-threshold", s.LOW_THRESHOLD, H),
     Fault("telltales", s.TELLTALES, H),
     Fault("faulthandler", "import faulthandler; faulthandler.enable(); os.abort()", H, same_output=False),
     Fault("tracemalloc", "import tracemalloc; tracemalloc.start(25); time.sleep(0.3); mark('end')", H),

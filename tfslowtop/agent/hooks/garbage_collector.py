@@ -82,9 +82,7 @@ class CollectorHook(Hook):
         gc.callbacks.append(self._callback)
 
     def _after_collection(self, frame: FrameType | None) -> None:
-        """Record the line that continues, and the library function through which it triggered the collection.
-        """
-        self._look["ask"] = self._interrupt.request
+        """Record the line that continues, and the library function that triggered the collection."""
         try:
             (start, stop), (thread,) = self._latest, self._thread
             stop = -stop
@@ -98,6 +96,10 @@ class CollectorHook(Hook):
             pass  # another thread collects just now
         except Exception as error:
             self.context.report_error(error)
+        finally:
+            # Last, because what is allocated here may itself start a collection: with a low threshold
+            # (`gc.set_threshold(1)`) each look would cause the next.
+            self._look["ask"] = self._interrupt.request
 
     def _is_import(self, start: int) -> bool:
         """Whether TensorFlow was being imported: such collections are part of the import."""
