@@ -96,6 +96,18 @@ def work():
     wrapped()
     noted()
 """,
+    "traces": """
+import types
+from tfslowtop.agent.hooks.tf_function.traces import MODULE, TraceHook
+module = sys.modules[MODULE] = types.ModuleType(MODULE)
+def create(function_type, type_context, func_graph, options):
+    pass
+module._create_concrete_function = create
+options = types.SimpleNamespace(python_function=create, function_cache=None, scope_type=None)
+TraceHook(kit.agent.emit, kit).install()
+def work():
+    module._create_concrete_function(types.SimpleNamespace(parameters={}), None, None, options)
+""",
     "profile": """
 from tfslowtop.agent.hooks.profile_burst import ProfileBurst
 def inner():

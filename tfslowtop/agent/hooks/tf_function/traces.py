@@ -12,6 +12,7 @@ from typing import Any
 from ...code.ownership import code_of, version_of
 from ...protocol.events import Note, Reason, Trace
 from ...protocol.names import TALLY_TRACE_OPS
+from ...safety.signal_handlers import let_through
 from ...steps.streams import CALL
 from ..context import HookContext
 from ..patch import copy_metadata, hide_wrapper_frame
@@ -49,10 +50,13 @@ class TraceHook:
             return
 
         def traced(function_type: Any, type_context: Any, func_graph: Any, options: Any) -> Any:
-            reasons = self._begin(function_type, options)
+            reasons: tuple[Reason, ...] = ()
             start = time.perf_counter_ns()
             concrete = None
+            self._tracing.begin()
             try:
+                reasons = self._explain(function_type, options)
+                start = time.perf_counter_ns()
                 concrete = original(function_type, type_context, func_graph, options)
                 return concrete
             except BaseException as error:
@@ -73,11 +77,11 @@ class TraceHook:
         if self._shapes is not None:
             self._shapes.remove()
 
-    def _begin(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
-        self._tracing.begin()
+    def _explain(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
         try:
             return self._explainer.explain(function_type, options)
         except Exception as error:
+            let_through(error)
             self._emit(Note(f"a trace could not be explained: {type(error).__name__}: {error}"))
             return ()
 
@@ -133,4 +137,5 @@ class TraceHook:
                 )
             )
         except Exception as error:
+            let_through(error)
             self._emit(Note(f"the agent's own error while noting a trace: {error}"))
