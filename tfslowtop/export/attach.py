@@ -208,7 +208,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) 
     script, seconds = clean(" ".join(argv)), session.elapsed(view.at)
     lines = [f"tfslowtop: {script}: {_ending(view, stopped_by)} after {seconds:.1f} s"]
     step = next((s for s in view.streams if s.is_step), None)
-    if not view.tensorflow:
+    if not view.tensorflow and view.phase == "starting":  # the version is known only after its first op
         unseen = "" if step else ": without it no steps are seen"
         lines.append(f"  It never imported TensorFlow{unseen}.")
     if step is not None:

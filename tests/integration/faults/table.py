@@ -74,6 +74,7 @@ PROGRAM = [
     Fault("thread-outlives", s.THREAD_OUTLIVES, H, numpy=False),
     Fault("import-in-thread", "t = threading.Thread(target=__import__, args=('numpy',))\nt.start(); t.join()", H),
     Fault("fake-tensorflow", "import types; sys.modules['tensorflow'] = types.ModuleType('tensorflow')", H),
+    Fault("idle-tensorflow", "open('tensorflow.py', 'w').close(); import tensorflow; mark(1)", HC, never="never imported"),
     Fault("no-tensorflow", "sys.modules['tensorflow'] = None\ntry: import tensorflow\nexcept ImportError: mark(1)", H),
     Fault("own-finder", s.OWN_FINDER, H, numpy=False),
     Fault("no-finders", s.NO_FINDERS, H, numpy=False),
