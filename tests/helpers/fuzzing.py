@@ -29,7 +29,7 @@ from tfslowtop.agent.protocol.events import (
     Trace,
 )
 from tfslowtop.agent.protocol.wire import encode
-from tfslowtop.export.attach import report, summary
+from tfslowtop.export.headless import report, summary
 from tfslowtop.export.numbers import known
 from tfslowtop.state.session import Session
 

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, TextIO
 
-from tfslowtop.export.attach import HeadlessScript, report
+from tfslowtop.export.headless import HeadlessScript, report
 from tfslowtop.export.numbers import known
 from tfslowtop.state.view import View
 

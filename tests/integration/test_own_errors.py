@@ -31,8 +31,8 @@ EVERYWHERE = [
     "tfslowtop.sensors.sampler:HostSensor.read",
     "tfslowtop.sources.direct_script:DirectScript.events",
     "tfslowtop.sources.direct_script:how_it_ended",
-    "tfslowtop.export.attach:summary",
-    "tfslowtop.export.attach:report",
+    "tfslowtop.export.headless:summary",
+    "tfslowtop.export.headless:report",
 ]
 #: Some break in the midst of a run.
 AFTER = dict.fromkeys(EVERYWHERE, 0) | {EVERYWHERE[0]: 1, EVERYWHERE[1]: 1}

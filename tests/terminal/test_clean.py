@@ -17,8 +17,8 @@ from terminal import Terminal
 from tfslowtop.agent.protocol import events
 from tfslowtop.agent.protocol.events import SAMPLE, Event, Reason
 from tfslowtop.clean import clean, cleaned
-from tfslowtop.export.attach import summary
 from tfslowtop.export.findings import told, verdict
+from tfslowtop.export.headless import summary
 from tfslowtop.run import Lens, Run
 from tfslowtop.ui.terminal import lines
 

@@ -133,7 +133,7 @@ def _terminal_size() -> tuple[int, int]:
 
 
 def _headless(options: argparse.Namespace, argv: Sequence[str]) -> int:
-    from ..export.attach import HeadlessScript
+    from ..export.headless import HeadlessScript
 
     outcome = HeadlessScript(
         argv, python=options.python, step=options.step, json=options.json, max_seconds=options.max_seconds

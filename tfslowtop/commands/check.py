@@ -13,7 +13,7 @@ from ..own_error import say, tell
 from .numbers import count, positive
 
 if TYPE_CHECKING:
-    from ..export.attach import Outcome
+    from ..export.headless import Outcome
     from ..state.session import Session
     from ..state.view import View
 
@@ -60,7 +60,7 @@ def check(arguments: Sequence[str]) -> int:
     except ValueError as error:
         print(f"tfslowtop check: {error}", file=sys.stderr)
         return USAGE
-    from ..export.attach import HeadlessScript
+    from ..export.headless import HeadlessScript
     from ..sources.launch import prepare
     from ..sources.source import SourceError
 
