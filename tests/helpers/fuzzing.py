@@ -29,8 +29,9 @@ from tfslowtop.agent.protocol.events import (
     Trace,
 )
 from tfslowtop.agent.protocol.wire import encode
-from tfslowtop.export.headless import report, summary
 from tfslowtop.export.numbers import known
+from tfslowtop.export.report import report
+from tfslowtop.export.summary import summary
 from tfslowtop.state.session import Session
 
 SECOND = 1_000_000_000

@@ -9,16 +9,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, TextIO
+from typing import Any
 
-from tfslowtop.export.headless import HeadlessScript, report
+from tfslowtop.export.headless import HeadlessScript
 from tfslowtop.export.numbers import known
+from tfslowtop.export.report import report
 from tfslowtop.state.view import View
+
+#: Our standard output. The script inherits standard error in its place.
+OUT = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
 
 
 class Telling(HeadlessScript):
     said: dict[str, Any] | None = None
-    ours: TextIO
 
     def _look(self, view: View) -> None:
         super()._look(view)
@@ -32,19 +36,15 @@ class Telling(HeadlessScript):
         }
         if now != self.said:
             self.said = now
-            print(json.dumps(known(now)), file=self.ours, flush=True)
+            print(json.dumps(known(now)), file=OUT, flush=True)
 
 
 def main() -> None:
     argv = sys.argv[1:]
-    ours = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    Telling.ours = ours
     outcome = Telling(argv).go()
-    if outcome.view is None:
-        raise SystemExit(str(outcome.error))
-    result = report(argv, sys.executable, outcome.view, outcome.session)
-    print(json.dumps({"report": known(result)}), file=ours, flush=True)
+    assert outcome.view is not None, outcome.error
+    whole = report(argv, sys.executable, outcome.view, outcome.session)
+    print(json.dumps({"report": known(whole)}), file=OUT, flush=True)
 
 
 if __name__ == "__main__":

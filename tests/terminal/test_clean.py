@@ -17,8 +17,8 @@ from terminal import Terminal
 from tfslowtop.agent.protocol import events
 from tfslowtop.agent.protocol.events import SAMPLE, Event, Reason
 from tfslowtop.clean import clean, cleaned
-from tfslowtop.export.findings import told, verdict
-from tfslowtop.export.headless import summary
+from tfslowtop.export.findings import describe_findings, verdict
+from tfslowtop.export.summary import summary
 from tfslowtop.run import Lens, Run
 from tfslowtop.ui.terminal import lines
 
@@ -133,7 +133,7 @@ def test_all_that_is_shown_of_it_is_clean():
     run.pump()
     view = dataclasses.replace(views[-1], output="", failure=None)
     assert view.findings, "there is something to tell"
-    shown = [*texts(view), *told(view), verdict(view)]
+    shown = [*texts(view), *describe_findings(view), verdict(view)]
     shown += summary([NASTY, NASTY], view, run.session, False).splitlines()
     for text in shown:
         text = text if "\n" not in text else text.replace("\n", "")  # the code of a change

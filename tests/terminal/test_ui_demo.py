@@ -78,7 +78,7 @@ def test_of_a_leak_the_memory_is_told(entry: Entry):
     script.send(SetFixes(("keep_list",)))
     script.play(20)
     tour.advance(next(seen), 20.0)
-    assert "measured: memory +50.0 KB/it leak → flat" in tour.caption, "not what latency does"
+    assert "measured: memory +50.0 kB/it leak → flat" in tour.caption, "not what latency does"
 
 
 def test_what_was_measured_is_measured_on_while_it_is_shown(entry: Entry):

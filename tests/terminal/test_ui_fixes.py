@@ -51,7 +51,7 @@ def test_what_is_for_memory_is_told_by_memory(effect):
     session.feed(script.events(0))
     before, after = (segment.memory for segment in session.view(script.now, 10, 1.0).segments)
     memory = cured_leak(before, after)
-    assert memory == "+50.0 KB/it leak → flat"
+    assert memory == "+50.0 kB/it leak → flat"
     assert cured_leak(after, before) == cured_leak(None, after) == cured_leak(before, before) == ""
     same = dataclasses.replace(effect, wall=Ratio(1.01, 0.97, 1.04), cpu=None)
     assert told(same, 80, memory) == f"memory {memory}; latency: no difference shown"

@@ -43,7 +43,7 @@ async def test_detail_of_memory_has_slopes_and_of_a_count_no_distribution(play):
         await pilot.press("1")
         await until(pilot, lambda: "[x]" in text(app))
         await open_detail(pilot, app, "rss")
-        await until(pilot, lambda: "KB/it leak →" in text(app))
+        await until(pilot, lambda: "kB/it leak →" in text(app))
         await pilot.press("escape")
         await open_detail(pilot, app, "retraces")
         await until(pilot, lambda: "running count" in text(app))

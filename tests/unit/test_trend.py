@@ -348,7 +348,7 @@ def test_words() -> None:
     assert describe(made("unclear", 0.1)) == "unclear"
     assert describe_slope(up) == "+3.1 %/100 it"
     assert describe_leak(made("rising", 0.4e6)) == "+0.4 MB/it leak"
-    assert describe_leak(made("rising", 25e3)) == "+25.0 KB/it leak"
+    assert describe_leak(made("rising", 25e3)) == "+25.0 kB/it leak"
     assert describe_leak(made("rising", 3e9)) == "+3.0 GB/it leak"
     assert describe_leak(made("rising", 12.0)) == "+12.0 B/it leak"
     assert describe_leak(made("falling", -2e6), ascii=True) == "-2.0 MB/it"

@@ -8,28 +8,29 @@ from typing import Any
 from ..diagnosis.finding import Finding
 from ..diagnosis.rewriting.rewrite import rewritten
 from ..state.view import View
+from .wording import TOP_LEVEL, readable
 
 
 def code(f: Finding) -> str:
-    """Before and after in the user's own lines; where they do not say it, the example of the cause."""
+    """Return the change in the user's own lines, or the cause's example where that cannot be written."""
     source = "".join(linecache.getlines(f.file)) if f.file else ""
     change = rewritten(f, source) if source else None
     return f"# before\n{change.before}\n# after\n{change.after}" if change else f.fix.code
 
 
 def finding(f: Finding) -> dict[str, Any]:
-    """One entry of `findings`. Times are seconds."""
+    """Return one entry of `findings`. Times are in seconds."""
     return {
         "cause": f.cause,
         "file": f.file or None,
         "line": f.line or None,
-        "symbol": f.symbol or None,
+        "symbol": readable(f.symbol) or None,
         "since_step": f.since_step,
         "cost_seconds": None if f.basis == "not measured" else f.cost_seconds,
         "cost_basis": f.basis,
         "share": None if f.basis == "not measured" else f.share,
         "confidence": f.confidence,
-        "sentence": f.sentence,
+        "sentence": readable(f.sentence),
         "evidence": dict(f.evidence),
         "fix": {"summary": f.fix.summary, "code": code(f), "live": f.fix.live},
         "mechanism": f.mechanism,
@@ -39,28 +40,36 @@ def finding(f: Finding) -> dict[str, Any]:
     }
 
 
-def told(view: View) -> list[str]:
-    """What is wrong, in two lines each; or that nothing is."""
+def describe_findings(view: View) -> list[str]:
+    """Return three lines for each finding, or one that says that nothing is wrong."""
     lines = []
     width = max((len(f.cause) for f in view.findings), default=0)
     for number, f in enumerate(view.findings, 1):
-        place = f.place + (f" in {f.symbol}" if f.symbol and f.symbol not in f.place else "")
-        lines.append(f"  {number}  {f.cause:{width}}  {place or 'the machine'}   {f.share_words}")
-        lines.append(f"     {f.sentence}")
+        lines.append(f"  {number}  {f.cause:{width}}  {_where(f) or 'the machine'}   {f.share_words}")
+        lines.append(f"     {readable(f.sentence)}")
         lines.append(f"     {f.fix.summary}")
-        lines += [f"     explains: {s.cause}  {s.place}  {s.sentence}" for s in f.symptoms[:3]]
+        lines += [f"     explains: {s.cause}  {s.place}  {readable(s.sentence)}" for s in f.symptoms[:3]]
     if not view.findings and view.healthy:
         lines.append(f"  {view.healthy}")
     return lines
 
 
+def _where(f: Finding) -> str:
+    """Return the line and the function it is in."""
+    if not f.symbol or f.symbol in f.place:
+        return f.place
+    return f"{f.place} at top level" if f.symbol == TOP_LEVEL else f"{f.place} in {f.symbol}"
+
+
 def verdict(view: View) -> str:
-    """One sentence: the first finding, or that there is none."""
+    """Return the first finding, or that there is none, in one sentence."""
     if not view.findings:
         return view.healthy or "TensorFlow was not imported, and without it no steps are seen."
     first = view.findings[0]
-    return (
-        f"{first.cause} at {first.place}: {first.sentence}"
-        if first.place
-        else f"{first.cause}: {first.sentence}"
-    )
+    return sentence_with_cause(first)
+
+
+def sentence_with_cause(f: Finding) -> str:
+    """Return cause, place and sentence in one line."""
+    where = f" at {f.place}" if f.place else ""
+    return f"{f.cause}{where}: {readable(f.sentence)}"

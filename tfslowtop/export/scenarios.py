@@ -20,6 +20,7 @@ from ..state.verdict import STALE, Verdict, calm, certain, fits, judge
 from ..state.view import View
 from ..stats.effect import Effect, sentence
 from ..stats.trend import Trend
+from .wording import counted
 
 #: Seconds of one block of an A/B run.
 BLOCK_SECONDS = 0.3
@@ -257,8 +258,8 @@ def summary(result: Result) -> str:
     if result.failure:
         return f"{result.id}: failed: {result.failure}"
     lines = [
-        f"{result.id}: {result.iterations:,} iterations, median {ms(result.median_ms / 1e3)}, "
-        f"p95 {ms(result.p95_ms / 1e3)}, {result.retraces} traces",
+        f"{result.id}: {counted(result.iterations, 'iteration')}, median {ms(result.median_ms / 1e3)}, "
+        f"p95 {ms(result.p95_ms / 1e3)}, {counted(result.retraces, 'trace')}",
     ]
     if result.effect is not None:
         lines.append(f"  against the fixed one: {sentence(result.effect)}")

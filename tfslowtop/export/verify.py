@@ -38,7 +38,7 @@ def table(results: Sequence[Result]) -> str:
         cpu = _short(e.cpu.value) if e and e.cpu else "–"
         leak: str = r.memory.direction if r.memory else "–"
         if r.memory and r.memory.direction == "rising":
-            leak = f"{r.memory.slope / 1024:+.1f} KB"
+            leak = f"{r.memory.slope / 1e3:+.1f} kB"
         outcome = ": ".join(filter(None, [r.verdict.outcome, ", ".join(r.verdict.found)]))
         cells = [f"`{r.id}`", r.kind, outcome, _short(r.median_ms), ratio, cpu, _slope(r), leak]
         lines.append(f"| {' | '.join(cells)} |")

@@ -226,11 +226,11 @@ def describe(it: Trend, ascii: bool = False) -> str:
 
 
 def describe_leak(it: Trend, ascii: bool = False) -> str:
-    """`+0.4 MB/it leak`, `−12.0 KB/it`, `flat` or `unclear`, for a trend of bytes."""
+    """`+0.4 MB/it leak`, `−12.0 kB/it`, `flat` or `unclear`, for a trend of bytes."""
     if it.direction in ("flat", "unclear"):
         return it.direction
     scale, unit = next(
-        (s, u) for s, u in ((1e8, "GB"), (1e5, "MB"), (1e2, "KB"), (0.0, "B")) if abs(it.slope) >= s
+        (s, u) for s, u in ((1e8, "GB"), (1e5, "MB"), (1e2, "kB"), (0.0, "B")) if abs(it.slope) >= s
     )
     amount = _figure(it.slope / (10 * scale if scale else 1.0), ascii)
     return f"{amount} {unit}/it" + (" leak" if it.direction == "rising" else "")
