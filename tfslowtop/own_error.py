@@ -1,4 +1,4 @@
-"""Errors of our own: one sentence, an exit code that nothing else uses, the traceback only on request."""
+"""Bugs in tfslowtop: one sentence, an exit code that nothing else uses, the traceback only on request."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import sys
 import traceback
 from pathlib import Path
 
-#: EX_SOFTWARE of sysexits.h. The script's own result is in the sentence.
-OWN_ERROR = 70
+from .exit_codes import OWN_ERROR
 
-#: Set to anything: the traceback is printed as well.
+#: Set to anything to get the traceback as well.
 DEBUG_VARIABLE = "TFSLOWTOP_DEBUG"
 
 _PACKAGE = Path(__file__).resolve().parent
 
 
 def sentence(error: BaseException, ending: str = "") -> str:
-    """What went wrong and where; `ending` says what became of the script."""
+    """Say what went wrong and where; `ending` says what became of the script."""
     what = traceback.format_exception_only(type(error), error)[-1].strip()
     words = (
         f"This is a bug in tfslowtop: {what[:300]}{_place(error)} ({DEBUG_VARIABLE}=1 shows the traceback)"
@@ -26,23 +25,23 @@ def sentence(error: BaseException, ending: str = "") -> str:
     return f"{words}; {ending}." if ending else f"{words}."
 
 
-def tell(error: BaseException, ending: str = "", command: str = "tfslowtop") -> int:
-    """Prints the sentence on standard error; returns the exit code."""
+def report_bug(error: BaseException, ending: str = "") -> int:
+    """Print the sentence on standard error; return the exit code."""
     if os.environ.get(DEBUG_VARIABLE):
         say("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    say(f"{command}: {sentence(error, ending)}")
+    say(f"tfslowtop: {sentence(error, ending)}")
     return OWN_ERROR
 
 
 def describe_end(code: int) -> str:
-    """What became of the script, for the end of a sentence."""
+    """Say what became of the script, for the end of a sentence."""
     if code >= 0:
         return f"the script ended with exit code {code}"
     return f"the script was killed by {signal.Signals(-code).name}"
 
 
 def say(text: str) -> None:
-    """Prints on standard error; a standard error that is closed or full changes no exit code."""
+    """Print on standard error; one that is closed or full does not change the exit code."""
     if sys.stderr is None:
         return
     try:
@@ -52,14 +51,14 @@ def say(text: str) -> None:
 
 
 def drop_output() -> None:
-    """Standard output takes no more. What waits in its buffer would fail again when Python exits."""
+    """Redirect standard output to nowhere, so that Python's last flush at exit does not fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of this package."""
+    """Return the innermost line that is in this package."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if path.is_relative_to(_PACKAGE):

@@ -32,12 +32,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from .errors import UserError
+
 KINDS = ("grows", "leaks", "constant penalty", "pauses", "myth", "stale result", "needs a GPU")
 
 Value = int | float | str
 
 
-class ScenarioError(Exception):
+class ScenarioError(UserError):
     """A scenario file that cannot be used, in one sentence; with the place, where there is one."""
 
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:

@@ -103,7 +103,7 @@ def test_the_summary_says_which_argument_and_what_to_do(watched):
     [
         (["nowhere.py"], "nowhere.py"),
         (["."], "."),
-        ([], "Nothing to run"),
+        ([], "There is nothing to run"),
         (["bad.py"], "SyntaxError"),
     ],
 )
@@ -126,7 +126,7 @@ def test_time_that_is_up_is_no_failure(tmp_path):
     (tmp_path / "endless.py").write_text("import time\nwhile True: time.sleep(0.1)\n")
     done = run([*CLI, "--headless", "--max-seconds", "2", "--attach", "endless.py"], tmp_path)
     assert done.returncode == 0
-    assert "stopped by --max-seconds with Ctrl-C" in done.stderr
+    assert "stopped by --max-seconds with Ctrl-C after" in done.stderr
 
 
 @pytest.mark.terminal

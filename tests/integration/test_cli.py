@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
+from launching import collect
 
+from tfslowtop import exit_codes
 from tfslowtop.catalogue.find import all_entries
+from tfslowtop.commands import attach
+from tfslowtop.commands import help as help_command
+from tfslowtop.commands.main import COMMANDS, main, parse
+from tfslowtop.diagnosis.registry import causes, explain
 
 
 def tfslowtop(*arguments: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tfslowtop.commands.main", *arguments]
+    command = [sys.executable, "-m", "tfslowtop", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def refusal(capsys):
+    """The one line that a command line is refused with."""
+
+    def refuse(*arguments: str) -> str:
+        assert main(arguments) == exit_codes.USAGE
+        said = capsys.readouterr()
+        assert said.out == ""
+        (line,) = said.err.splitlines()
+        assert line.startswith("tfslowtop: ") and line[-1] in ".?"
+        return line.removeprefix("tfslowtop: ")
+
+    return refuse
 
 
 HEAVY = "{'tensorflow', 'textual', 'numpy', 'psutil', 'pynvml', 'keras'}"
@@ -22,11 +44,9 @@ HEAVY = "{'tensorflow', 'textual', 'numpy', 'psutil', 'pynvml', 'keras'}"
 @pytest.mark.parametrize(
     "code",
     [
-        "import tfslowtop",
-        "import tfslowtop.commands.main",
         "import tfslowtop.agent.sender, tfslowtop.agent.hooks.tf_function.traces, tfslowtop.catalogue.kernel",
         "from tfslowtop.commands.main import main\ntry: main(['--help'])\nexcept SystemExit: pass",
-        "from tfslowtop.commands.main import main\nmain(['list'])",
+        "from tfslowtop.commands.main import main\nmain(['list'])\nmain(['--nonsense'])\nmain(['nonsense'])",
     ],
 )
 def test_nothing_heavy_is_loaded_before_it_is_needed(code):
@@ -53,19 +73,112 @@ def test_the_app_itself_never_loads_tensorflow_and_what_watching_takes_only_besi
     assert done.returncode == 0, done.stderr
 
 
-def test_list_prints_every_scenario():
-    done = tfslowtop("list")
-    assert done.returncode == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == [entry.id for entry in all_entries()]
-    rows = json.loads(tfslowtop("list", "--json").stdout)
+# -- commands -----------------------------------------------------------------------------------------------
+
+
+def test_every_command_has_arguments_a_run_and_one_line_of_help(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    for name, module in COMMANDS.items():
+        assert callable(module.add_arguments) and callable(module.run)
+        assert re.search(rf"^  {name} +{re.escape(module.HELP)}$", text, re.MULTILINE)
+
+
+def test_no_scenario_has_the_name_of_a_command():
+    assert not set(COMMANDS) & {entry.id for entry in all_entries()}
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_80_columns_and_ends_well(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ending:
+        main([*command.split(), "--help"])
+    assert ending.value.code == exit_codes.SUCCESS
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: tfslowtop {command}".rstrip())
+    assert [line for line in text.splitlines() if len(line) >= 80] == []
+
+
+def test_help_of_the_bare_command_names_every_exit_code(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out.partition("exit codes:")[2]
+    codes = {value for name, value in vars(exit_codes).items() if name.isupper()}
+    assert {int(code) for code in re.findall(r"^  (\d+) ", text, re.MULTILINE)} == codes
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("tfslowtop 0.")
+
+
+def test_list_prints_every_scenario(capfd):
+    assert main(["list"]) == exit_codes.SUCCESS
+    rows = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in rows] == [entry.id for entry in all_entries()]
+    assert main(["list", "--json"]) == exit_codes.SUCCESS
+    rows = json.loads(capfd.readouterr().out)
     assert {row["id"] for row in rows} == {entry.id for entry in all_entries()}
     assert all(row["claim"] and row["mechanism"] for row in rows)
 
 
 @pytest.mark.parametrize(
+    ("arguments", "script", "step"),
+    [
+        (["--attach", "train.py", "--json", "x"], ["train.py", "--json", "x"], None),
+        (["--attach=train.py", "--attach", "x"], ["train.py", "--attach", "x"], None),
+        (["--step", "f", "--attach", "-m", "pkg", "--", "-p"], ["-m", "pkg", "--", "-p"], "f"),
+        (["--attach", "list"], ["list"], None),
+        (["--attach"], [], None),
+    ],
+)
+def test_everything_after_attach_belongs_to_the_script(arguments, script, step):
+    options = parse(arguments)
+    assert (options.script, options.step, options.json) == (script, step, None)
+    assert options.run is attach.run
+
+
+# -- help ---------------------------------------------------------------------------------------------------
+
+
+def test_help_lists_every_cause_on_a_line_of_its_own(capfd):
+    assert main(["help"]) == exit_codes.SUCCESS
+    lines = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[: len(causes())]] == list(causes())
+    assert lines[-1] == "`tfslowtop help CAUSE` explains one of them."
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_help_prints_all_that_is_known_about_a_cause_in_the_width_of_the_terminal(width, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    for cause in causes():
+        assert main(["help", cause]) == exit_codes.SUCCESS
+        text = capfd.readouterr().out
+        assert text.split() == explain(cause).split()
+        lines = [line for line in text.splitlines() if len(line) > min(width, 100)]
+        assert all(line[0].isspace() or " " not in line for line in lines), lines
+
+
+def test_wrapping_leaves_code_alone():
+    code = "for x in xs:\n    " + "step(x, " * 12 + "\nafter()"
+    text = f"cause: {'word ' * 20}\n\n{code}\n"
+    wrapped = help_command.wrap(text, 60)
+    assert wrapped.endswith(code) and max(map(len, wrapped.splitlines()[:2])) <= 60
+
+
+def test_help_explains_a_command_too(capfd):
+    assert main(["help", "check"]) == exit_codes.SUCCESS
+    assert capfd.readouterr().out.startswith("usage: tfslowtop check")
+
+
+# -- wrong usage --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing_like_it"], "no scenario called"),
         (["nowhere.py"], "no such file"),
         (["graph_growth", "-p", "adds"], "NAME=VALUE"),
         (["graph_growth", "-p", "adds=many"], "whole number"),
@@ -73,20 +186,119 @@ def test_list_prints_every_scenario():
         (["-p", "size=3"], "name the scenario"),
         (["--readonly"], "name the scenario"),
         (["run", "graph_growth", "--fix", "magic"], "no fix 'magic'"),
-        (["run", "graph_growth", "--iterations", "0"], "more than 0"),
-        (["run", "graph_growth", "--seconds", "inf"], "finite"),
+        (["run", "graph_growth", "--iterations", "0"], "--iterations must be a whole number of 1 or more"),
+        (
+            ["run", "graph_growth", "--seconds", "inf"],
+            "--seconds must be a finite number above 0, not 'inf'.",
+        ),
+        (
+            ["run", "graph_growth", "--seconds", "soon"],
+            "--seconds must be a finite number above 0, not 'soon'.",
+        ),
+        (["run", "graph_growth", "--seconds"], "--seconds needs a value."),
+        (["run", "graph_growth", "-p"], "--param needs a value."),
+        (["run", "graph_growth", "--ab=yes"], "--ab takes no value."),
         (["run", "graph_growth", "-p", "adds=99999999999999999999"], "between 1 and 1,000,000,000"),
-        (["run"], "required"),
+        (["run"], "Name a scenario to run; `tfslowtop list` prints them all."),
+        (["list", "it"], "`tfslowtop list` does not expect 'it'; see `tfslowtop list --help`."),
         (["graph_growth"], "needs a terminal"),
-        (["--nonsense"], "unrecognized"),
+        (["graph_growth", "more"], "`tfslowtop` does not expect 'more'"),
+        (["train.py", "--lr", "3"], "put --attach before it: tfslowtop --attach train.py ..."),
+        (["--headless", "check", "train.py"], "Write the command first: tfslowtop check ..."),
+        (["--ascii", "list"], "Write the command first: tfslowtop list ..."),
+        (["--headless"], "--headless needs --attach SCRIPT"),
+        (["--python", "python3", "graph_growth"], "--python needs --attach SCRIPT"),
+        (["graph_growth", "--attach", "x.py"], "either the scenario graph_growth or a script of your own"),
+        (["--demo", "--attach", "x.py"], "--demo is for scenarios"),
+        (["--headless", "--reattach"], "--headless does not go with --reattach"),
+        (["--reattach", "x"], "--reattach must be a whole number of 1 or more, not 'x'."),
     ],
 )
-def test_wrong_usage_is_one_sentence_and_exit_code_2(arguments, message):
-    done = tfslowtop(*arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+def test_wrong_usage_is_one_sentence_and_exit_code_2(arguments, message, refusal):
+    assert message in refusal(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["checkk"], "There is no command or scenario called 'checkk'; did you mean check?"),
+        (["checkk", "x.py"], "There is no command 'checkk'; did you mean check?"),
+        (["grph_growth"], "called 'grph_growth'; did you mean graph_growth?"),
+        (["predict_loop"], "called 'predict_loop'; did you mean predict_in_loop?"),
+        (
+            ["run", "predict-loop"],
+            "There is no scenario called 'predict-loop'; did you mean predict_in_loop?",
+        ),
+        (["verify", "Graph-Growth"], "did you mean graph_growth?"),
+        (["--atach", "x.py"], "`tfslowtop` has no option --atach; did you mean --attach?"),
+        (["list", "--jsn"], "`tfslowtop list` has no option --jsn; did you mean --json?"),
+        (["help", "retrace-shap"], "There is no cause called 'retrace-shap'; did you mean retrace-shape?"),
+        (["help", "predict_loop"], "did you mean predict-loop?"),
+        (["check", "--fail-on", "gc-pauses", "x.py"], "there is no such cause; did you mean gc-pause?"),
+        (["help", "leak"], "did you mean session-leak, tensor-leak or python-leak?"),
+    ],
+)
+def test_a_mistyped_name_gets_a_suggestion(arguments, sentence, refusal):
+    assert refusal(*arguments).endswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nothing_like_it"], "`tfslowtop list` prints them all."),
+        (["--nonsense"], "`tfslowtop --help` lists its options."),
+        (["check", "--nonsense"], "`tfslowtop check --help` lists its options."),
+        (["help", "sunspots"], "`tfslowtop help` lists them all."),
+    ],
+)
+def test_where_nothing_is_close_it_says_where_to_look(arguments, sentence, refusal):
+    assert refusal(*arguments).endswith(f"; {sentence}")
+
+
+# -- for real -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interpreter(tmp_path, monkeypatch):
+    """A Python that writes down every start, and how many there were."""
+    log, wrapper = tmp_path / "starts", tmp_path / "python"
+    wrapper.write_text(f'#!/bin/sh\necho started >> "{log}"\nexec "{sys.executable}" "$@"\n')
+    wrapper.chmod(0o755)
+    (tmp_path / "script.py").write_text("print('output')\n")
+    (tmp_path / "s").mkdir(mode=0o700)
+    monkeypatch.setenv("TFSLOWTOP_SESSIONS", str(tmp_path / "s"))
+    monkeypatch.chdir(tmp_path)
+    return str(wrapper), lambda: len(log.read_text().splitlines())
+
+
+@pytest.mark.parametrize("command", [["--headless", "--attach"], ["check", "--allow-nothing"]])
+def test_one_interpreter_is_started_before_the_script(command, interpreter, capfd):
+    python, starts = interpreter
+    assert main([command[0], "--python", python, *command[1:], "script.py"]) == exit_codes.SUCCESS
+    assert "output" in capfd.readouterr().out
+    assert starts() == 2  # it is asked once, and then runs the script
+
+
+def test_without_python_only_the_script_is_started(interpreter, monkeypatch):
+    python, starts = interpreter
+    monkeypatch.setattr(sys, "executable", python)
+    assert main(["--headless", "--attach", "script.py"]) == exit_codes.SUCCESS
+    assert starts() == 1
+
+
+def test_the_app_asks_the_interpreter_once_and_again_when_it_restarts_the_script(interpreter, monkeypatch):
+    python, starts = interpreter
+    made = []
+    monkeypatch.setattr(attach, "prepare_screen", lambda hint: None)
+    monkeypatch.setattr(attach, "_open_app", lambda options, make: made.extend([make(), make()]) or 0)
+    assert main(["--python", python, "--attach", "script.py"]) == 0
+    first, second = made
+    assert starts() == 1
+    for source, expected in ((first, 2), (second, 4)):  # the file may have been edited since
+        source.start()
+        collect(source)
+        source.close()
+        assert starts() == expected
 
 
 def test_a_run_without_a_terminal_prints_json(scenario_file):
@@ -132,5 +344,10 @@ def test_a_scenario_that_fails_is_exit_code_1(scenario_file):
     assert "mine.py:4: ZeroDivisionError" in done.stdout
 
 
-def test_version():
-    assert tfslowtop("--version").stdout.startswith("tfslowtop 0.")
+def test_an_interrupted_measurement_is_exit_code_130(monkeypatch):
+    monkeypatch.setattr("tfslowtop.catalogue.find.all_entries", interrupted)
+    assert main(["list"]) == exit_codes.INTERRUPTED
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt

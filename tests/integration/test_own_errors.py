@@ -74,7 +74,7 @@ def test_headless_watches_the_script_to_its_end(where, script, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "where", ["tfslowtop.state.session:Session.feed", "tfslowtop.commands.check:judge", EVERYWHERE[-2]]
+    "where", ["tfslowtop.state.session:Session.feed", "tfslowtop.export.limits:judge", EVERYWHERE[-2]]
 )
 def test_check_never_calls_it_a_limit_that_was_exceeded(where, script):
     script.write_text(script.read_text().replace("exit(5)", "exit(0)"))
@@ -125,7 +125,7 @@ def test_verify_goes_on_with_the_next_one(scenario_file):
 
 
 def test_even_when_nothing_works():
-    done = run(faulty.command("tfslowtop.commands.main:_open", "graph_growth"))
+    done = run(faulty.command("tfslowtop.commands.main:parse", "graph_growth"))
     assert done.returncode == 70 and done.stderr.startswith("tfslowtop: This is a bug in tfslowtop: ")
     assert "Traceback" not in done.stderr
 

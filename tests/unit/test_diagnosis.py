@@ -11,7 +11,6 @@ import pytest
 
 from tfslowtop.agent.protocol.events import Reason, Trace
 from tfslowtop.catalogue.find import all_entries
-from tfslowtop.commands.check import _bytes, _limits, _parser, _percent
 from tfslowtop.diagnosis.engine import RULES, diagnose, healthy
 from tfslowtop.diagnosis.facts import (
     JUMPS,
@@ -825,25 +824,6 @@ def test_every_cause_of_the_table_has_its_words_and_a_scenario_that_exists():
         assert " may " not in text.remedy + text.mechanism
         assert text.scenario is None or text.scenario in ids, cause
     assert len(TEXTS) == 34 and len(RULES) > 15
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("1MB", 1e6), ("512 kB", 512e3), ("3", 3.0), ("2MiB", 2 * 1024**2)]
-)
-def test_sizes(text, value):
-    assert _bytes(text) == value
-
-
-def test_percent():
-    assert _percent("5%") == _percent("5") == 5.0
-    with pytest.raises(ValueError, match="--max-slope x"):
-        _percent("x")
-
-
-def test_a_busy_machine_fails_no_check_unless_it_is_named():
-    assert "retrace-shape" in _limits(_parser().parse_args(["a.py"])).causes
-    assert "cpu-contention" not in _limits(_parser().parse_args(["a.py"])).causes
-    assert "cpu-contention" in _limits(_parser().parse_args(["--fail-on", "any", "a.py"])).causes
 
 
 def alone(*parts: Count, memory: float = 4e8) -> Facts:

@@ -47,8 +47,8 @@ def test_a_thousand_bytes_are_a_kb_everywhere(result):
 
 def test_code_outside_of_any_function_has_one_name():
     found = Finding(
-        cause="eager-step", file="/a/b.py", line=3, symbol="<module>", since_step=0, cost_seconds=1.0, share=0.5,
-        confidence="high", sentence="<module> runs 9 ops.", fix=Fix("", ""),
+        cause="eager-step", file="/a/b.py", line=3, symbol="<module>", since_step=0, cost_seconds=1.0,
+        share=0.5, confidence="high", sentence="<module> runs 9 ops.", fix=Fix("", ""),
     )  # fmt: skip
     view = replace(View.empty(), findings=(replace(found, symptoms=(found,)),))
     texts = [*describe_findings(view), verdict(view), finding(found)["symbol"], finding(found)["sentence"]]

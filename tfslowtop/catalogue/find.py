@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..scenario import Scenario, ScenarioError, describe
+from ..suggestions import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,11 @@ def group(entry: Entry) -> str:
     return source[:3] if source[:3].isdigit() else "added"
 
 
-def find(name: str) -> Entry:
-    """A scenario by its id, or a file by its path. `ScenarioError` if there is neither."""
+def find(name: str, commands: Collection[str] = ()) -> Entry:
+    """Return a scenario by its id, or a file by its path; raise ScenarioError if there is neither.
+
+    `commands` are other names that the user may have meant.
+    """
     path = Path(name)
     if path.suffix == ".py" or path.exists():
         if path.is_dir():
@@ -62,6 +67,6 @@ def find(name: str) -> Entry:
     entries = {entry.id: entry for entry in all_entries()}
     if name in entries:
         return entries[name]
-    close = [id for id in entries if name.replace("-", "_") in id]
-    hint = f" Did you mean {', '.join(close[:3])}?" if close else " `tfslowtop list` prints them all."
-    raise ScenarioError(f"There is no scenario called {name!r}.{hint}")
+    kind = "command or scenario" if commands else "scenario"
+    hint = did_you_mean(name, [*commands, *entries], "`tfslowtop list` prints them all.")
+    raise ScenarioError(f"There is no {kind} called {name!r}; {hint}")

@@ -1,4 +1,4 @@
-"""`tfslowtop [options] --attach SCRIPT ARGS`: a user's own script, unmodified."""
+"""`tfslowtop --attach SCRIPT ARGS` and `--reattach`: watch a user's own script, unmodified."""
 
 from __future__ import annotations
 
@@ -12,107 +12,148 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..agent.protocol.events import Ended
-from ..own_error import describe_end, tell
+from ..errors import UsageError
+from ..own_error import describe_end, report_bug
+from .headless import add_watch_options, run_headless, warn_of_misplaced
+from .numbers import positive_count
+from .open import prepare_screen, use_ascii
+from .parser import Parser
 
 if TYPE_CHECKING:
+    from ..agent.protocol.events import Ended
     from ..sources.script import ScriptSource
 
-USAGE = 2
+#: Seconds between two attempts to reach a script that may have started just now, and how many there are.
+_RETRY_SECONDS, _RETRIES = 0.1, 20
 
 
-def attach(options: argparse.Namespace, argv: Sequence[str]) -> int:
-    """`argv` is everything after --attach."""
-    from ..clean import clean
-    from ..export.files import ResultFile
-    from ..sources.launch import misplaced_options, prepare
-    from ..sources.script import ScriptSource
-    from ..sources.source import SourceError
+def add_arguments(parser: Parser) -> None:
+    before = {*parser.options, "--attach"}
+    group = parser.add_argument_group("your own script")
+    group.add_argument(
+        "--attach",
+        metavar="SCRIPT ...",
+        help="run a script and watch it; everything after --attach is its command line, as after `python`",
+    )
+    group.add_argument(
+        "--reattach",
+        nargs="?",
+        type=positive_count,
+        const=0,
+        metavar="PID",
+        help="watch a script again that kept running after its tfslowtop ended",
+    )
+    group.add_argument("--headless", action="store_true", help="no screen: print a summary on standard error")
+    add_watch_options(group, max_seconds="with --headless: stop it after N seconds, with Ctrl-C first")
+    group.add_argument("--output", metavar="FILE", help="write its output to this file as well")
+    parser.set_defaults(ours=set(parser.options) - before)
 
-    hint = misplaced_options(argv)
-    if hint:
-        print(f"tfslowtop: {clean(hint)}", file=sys.stderr)
-    try:
-        _refuse(options)
-        # Refused before any screen opens: no such file, a syntax error, an interpreter that is too old.
-        prepare(argv, python=options.python, step=options.step, env=None, cwd=None, address="", token="")
-        if options.headless or options.json:
-            return _headless(options, argv)
-        output = str(Path(options.output).resolve()) if options.output else None
-        if output is not None:
-            ResultFile(output)
-        env = dict(os.environ)  # as it is now: what we set for our own screen is not the script's business
-        return _screen(
-            options,
-            lambda: ScriptSource(argv, python=options.python, step=options.step, env=env, output_file=output),
+
+def split(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Split a command line into our own part and the script's, which is everything after --attach."""
+    for place, word in enumerate(arguments):
+        if word == "--attach":
+            return list(arguments[:place]), list(arguments[place + 1 :])
+        if word.startswith("--attach="):
+            return list(arguments[:place]), [word.partition("=")[2], *arguments[place + 1 :]]
+    return list(arguments), None
+
+
+def run(options: argparse.Namespace) -> int:
+    _refuse_combinations(options)
+    if options.script is None:
+        return _reattach(options)
+    warn_of_misplaced(options.script, options.ours, before="--attach")
+    if options.headless or options.json:
+        return run_headless(options, lambda outcome: outcome.code)
+    return _watch(options)
+
+
+def is_wanted(options: argparse.Namespace) -> bool:
+    """Return whether the options ask for a script; raise UsageError if they are for one and name none."""
+    if options.script is not None or options.reattach is not None:
+        return True
+    given = _given(options, "headless", "json", "max_seconds", "python", "step", "output")
+    if given:
+        raise UsageError(
+            f"{given} needs --attach SCRIPT; to measure a scenario without a screen, use `tfslowtop run`."
         )
-    except SourceError as error:
-        print(f"tfslowtop: {error}", file=sys.stderr)
-        return USAGE
+    return False
 
 
-def _refuse(options: argparse.Namespace) -> None:
-    """Options that do not go together."""
-    from ..sources.source import SourceError
-
+def _refuse_combinations(options: argparse.Namespace) -> None:
+    if options.scenario:
+        raise UsageError(f"Choose either the scenario {options.scenario} or a script of your own, not both.")
+    of_scenarios = _given(options, "param", "in_process", "demo")
+    if of_scenarios:
+        raise UsageError(f"{of_scenarios} is for scenarios; leave it out to watch a script.")
     headless = options.headless or options.json
-    if options.output and headless:
-        raise SourceError(
-            "--output is for the app. Without it the script writes to your own standard output: "
-            "redirect that in the shell (> FILE)."
+    if options.script is None:
+        given = _given(options, "headless", "json", "max_seconds", "python", "step", "output")
+        if given:
+            raise UsageError(f"{given} does not go with --reattach; give it when you start the script.")
+    elif options.output and headless:
+        raise UsageError(
+            "--output is for the app; without a screen, redirect the script's output in the shell (> FILE)."
         )
-    if options.max_seconds and not headless:
-        raise SourceError("--max-seconds needs --headless or --json; in the app, q stops the script.")
+    elif options.max_seconds and not headless:
+        raise UsageError("--max-seconds needs --headless or --json; in the app, press q to stop the script.")
 
 
-def reattach(options: argparse.Namespace) -> int:
-    """Takes up a script that runs on after its watcher has gone."""
+def _given(options: argparse.Namespace, *names: str) -> str:
+    """Return the first of these options that was given, as one writes it; empty if none was."""
+    return next((f"--{name.replace('_', '-')}" for name in names if getattr(options, name)), "")
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from ..export.files import ResultFile
+    from ..sources.script import ScriptSource
+
+    output = str(Path(options.output).resolve()) if options.output else None
+    env = dict(os.environ)  # as it is now: what we set for our own screen is not for the script
+
+    def make_source() -> ScriptSource:
+        return ScriptSource(
+            options.script, python=options.python, step=options.step, env=env, output_file=output
+        )
+
+    first = make_source()
+    first.check()  # before a screen opens
+    if output is not None:
+        ResultFile(output)
+    checked = [first]
+    prepare_screen("--headless works without one.")
+    return _open_app(options, lambda: checked.pop() if checked else make_source())
+
+
+def _reattach(options: argparse.Namespace) -> int:
     from ..sources.script import ScriptSource, pick_session
-    from ..sources.source import SourceError
 
-    try:
-        session = pick_session(options.reattach or None)
-        return _screen(options, lambda: ScriptSource.reattach(session))
-    except SourceError as error:
-        print(f"tfslowtop: {error}", file=sys.stderr)
-        return USAGE
+    session = pick_session(options.reattach or None)
+    prepare_screen("run this in one.")
+    return _open_app(options, lambda: ScriptSource.reattach(session))
 
 
-def _screen(options: argparse.Namespace, make_source: Callable[[], ScriptSource]) -> int:
-    from ..ui.usable import trouble_with_terminal
-
-    trouble = trouble_with_terminal()
-    if trouble:
-        print(f"tfslowtop: {trouble}; --headless works without one.", file=sys.stderr)
-        return USAGE
-    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+def _open_app(options: argparse.Namespace, make_source: Callable[[], ScriptSource]) -> int:
     from ..ui.script_app import ScriptApp
 
-    app = ScriptApp(make_source, ascii=options.ascii, readonly=options.readonly)
+    app = ScriptApp(make_source, ascii=use_ascii(options), readonly=options.readonly)
     app.run()
     if app.farewell:
         print(app.farewell)
     if app.own_error is not None:
         crashed = app.watched_pid if not app.farewell else None
         ended = app.ended or (_follow(crashed) if crashed is not None else None)
-        return tell(app.own_error, describe_end(ended.code) if ended else "")
+        return report_bug(app.own_error, describe_end(ended.code) if ended else "")
     return app.script_code if app.return_code in (0, None) else app.return_code
 
 
 def _follow(pid: int) -> Ended | None:
-    """After a crash of the app: what the script writes goes straight to the terminal until it ends."""
-    from ..agent.protocol.events import Output
-    from ..sources.script import ScriptSource, pick_session
-    from ..sources.source import SourceError
+    """After a crash of the app, pass the script's output straight to the terminal until it ends."""
+    from ..agent.protocol.events import Ended, Output
 
-    for attempt in range(20):
-        try:
-            source = ScriptSource.reattach(pick_session(pid), size=_terminal_size())
-            source.start()
-            break
-        except SourceError:
-            time.sleep(0.1 if attempt < 19 else 0)  # it may have begun just now
-    else:
+    source = _take_over(pid)
+    if source is None:
         return None
     signal.signal(signal.SIGINT, lambda number, frame: source.interrupt())
     try:
@@ -127,15 +168,16 @@ def _follow(pid: int) -> Ended | None:
         source.close()
 
 
-def _terminal_size() -> tuple[int, int]:
+def _take_over(pid: int) -> ScriptSource | None:
+    from ..sources.script import ScriptSource, pick_session
+    from ..sources.source import SourceError
+
     columns, rows = shutil.get_terminal_size()
-    return rows, columns
-
-
-def _headless(options: argparse.Namespace, argv: Sequence[str]) -> int:
-    from ..export.headless import HeadlessScript
-
-    outcome = HeadlessScript(
-        argv, python=options.python, step=options.step, json=options.json, max_seconds=options.max_seconds
-    ).go()
-    return tell(outcome.error, outcome.ending) if outcome.error else outcome.code
+    for _ in range(_RETRIES):
+        try:
+            source = ScriptSource.reattach(pick_session(pid), size=(rows, columns))
+            source.start()
+            return source
+        except SourceError:
+            time.sleep(_RETRY_SECONDS)  # it may have started just now
+    return None

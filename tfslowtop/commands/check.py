@@ -1,25 +1,28 @@
-"""`tfslowtop check [options] SCRIPT ARGS`: a script watched in CI; the exit code says whether it passed."""
+"""`tfslowtop check SCRIPT`: watch a script in CI; the exit code says whether it passed."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..own_error import say, tell
-from .numbers import count, positive
+from ..errors import UsageError
+from ..exit_codes import FAILED, NOT_JUDGED, SUCCESS
+from ..own_error import say
+from ..suggestions import did_you_mean
+from .headless import add_watch_options, run_headless, warn_of_misplaced
+from .numbers import count
+from .parser import Parser
 
 if TYPE_CHECKING:
     from ..export.headless import Outcome
-    from ..state.session import Session
-    from ..state.view import View
+    from ..export.limits import Limits
 
-#: 0 passed, 1 a limit was exceeded, 2 wrong usage, 3 nothing to judge: the script failed, or had no step.
-PASSED, EXCEEDED, USAGE, NOT_JUDGED = 0, 1, 2, 3
+HELP = "watch your script in CI; fail if it retraces, slows down or leaks"
 
+#: Larger numbers are typing errors, and infinity would be no limit.
+_LARGEST = 1e18
 _UNITS = {
     "": 1.0,
     "B": 1.0,
@@ -31,171 +34,140 @@ _UNITS = {
     "GIB": 1024.0**3,
 }
 _EPILOG = """\
-exit codes: 0 passed · 1 a limit was exceeded or a finding is not allowed · 2 wrong usage ·
-3 the script itself failed (its own exit code is printed), or no step was seen in it ·
-70 a bug in tfslowtop, whatever the script did: nothing is judged.
+Put the options before the script; everything after it belongs to the script.
+To run a module: tfslowtop check [options] -- -m package.train
 
-Without any limit, every finding about the program fails the check; what the machine does to it only if named
-by --fail-on. Options stand before the script; all after it is its own.
+Without any limit, every finding about the program fails the check. Findings
+about the machine, such as cpu-contention, only do if --fail-on names them.
+`tfslowtop help` lists all causes.
+
+exit codes:
+  0   passed
+  1   a limit was exceeded, or there was a finding that is not allowed
+  2   wrong usage; nothing was started
+  3   nothing to judge: the script itself failed, or no step was seen in it
+  70  a bug in tfslowtop, whatever the script did
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    retraces: int | None
-    slope: float | None
-    """Percent per 100 steps."""
-    leak: float | None
-    """Bytes per 100 steps."""
-    causes: frozenset[str]
+def add_arguments(parser: Parser) -> None:
+    parser.usage = "tfslowtop check [options] SCRIPT [ARGS ...]"
+    parser.description = (
+        "Run a script and watch it; fail if it retraces, slows down, leaks memory or has\n"
+        "one of the findings that you name."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--max-retraces", type=count, metavar="N", help="allow N avoidable traces of each function"
+    )
+    parser.add_argument(
+        "--max-slope", metavar="P%", help="allow the step to get P%% slower per 100 steps, as 5%%"
+    )
+    parser.add_argument(
+        "--max-leak", metavar="SIZE", help="allow memory to grow by SIZE per 100 steps, as 1MB"
+    )
+    parser.add_argument(
+        "--fail-on", metavar="A,B", help="fail if there is a finding of these causes; `any` is all of them"
+    )
+    parser.add_argument("--allow-nothing", action="store_true", help="pass even if no step was seen")
+    add_watch_options(parser, max_seconds="stop the script after N seconds, with Ctrl-C first")
+    parser.add_argument(
+        "script", metavar="SCRIPT ...", nargs=argparse.REMAINDER, help="the script and its own arguments"
+    )
+    parser.hint_for_rest = _hint_for_rest
+    parser.set_defaults(ours=set(parser.options) - {"--help"})
 
 
-def check(arguments: Sequence[str]) -> int:
-    options = _parser().parse_args(arguments)
+def _hint_for_rest(options: argparse.Namespace, rest: Sequence[str]) -> str:
+    if rest[0].startswith("--"):
+        return ""
+    return f"Put -- before Python's own options: tfslowtop check [options] -- {rest[0]} ..."
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.script[:1] == ["--"]:
+        del options.script[0]
     if not options.script:
-        print("tfslowtop check: Nothing to run: name a script.", file=sys.stderr)
-        return USAGE
-    try:
-        limits = _limits(options)
-    except ValueError as error:
-        print(f"tfslowtop check: {error}", file=sys.stderr)
-        return USAGE
-    from ..export.headless import HeadlessScript
-    from ..sources.launch import prepare
-    from ..sources.source import SourceError
-
-    argv = list(options.script)
-    try:
-        prepare(argv, python=options.python, step=options.step, env=None, cwd=None, address="", token="")
-        outcome = HeadlessScript(
-            argv, python=options.python, step=options.step, json=options.json, max_seconds=options.max_seconds
-        ).go()
-    except SourceError as error:
-        print(f"tfslowtop check: {error}", file=sys.stderr)
-        return USAGE
-    try:
-        return _verdict(limits, outcome, allow_nothing=options.allow_nothing)
-    except Exception as error:
-        return tell(error, outcome.ending, "tfslowtop check")
+        raise UsageError("Name a script to check: tfslowtop check [options] SCRIPT [ARGS ...].")
+    limits = read_limits(options)
+    warn_of_misplaced(options.script, options.ours, before="the script")
+    return run_headless(options, lambda outcome: _verdict(limits, outcome, options.allow_nothing))
 
 
-def _verdict(limits: Limits, outcome: Outcome, *, allow_nothing: bool) -> int:
-    if outcome.error is not None or outcome.view is None:
-        return tell(outcome.error or ValueError("no view"), outcome.ending, "tfslowtop check")
+def _verdict(limits: Limits, outcome: Outcome, allow_nothing: bool) -> int:
+    from ..export.limits import judge
+
     if outcome.code:
-        say(f"check: the script itself failed with exit code {outcome.code}; nothing is judged.")
+        say(f"check: The script itself failed with exit code {outcome.code}, so nothing is judged.")
         return NOT_JUDGED
+    assert outcome.view is not None  # only an error leaves none
     broken = judge(limits, outcome.view, outcome.session)
     for line in broken:
         say(f"check: FAILED: {line}")
     if broken:
-        return EXCEEDED
+        return FAILED
     if not allow_nothing and not any(s.is_step for s in outcome.view.streams):
         say(
-            "check: no step was seen, so there is nothing to judge; mark one with tfslowtop.step(), name it "
+            "check: No step was seen, so there is nothing to judge; mark one with tfslowtop.step(), name it "
             "with --step, or accept this with --allow-nothing."
         )
         return NOT_JUDGED
     say("check: passed")
-    return PASSED
+    return SUCCESS
 
 
-def judge(limits: Limits, view: View, session: Session) -> list[str]:
-    """What exceeds its limit, a sentence each."""
-    broken = []
-    if limits.retraces is not None:
-        broken += [
-            f"{f.function} was retraced {f.avoidable} times; {limits.retraces} are allowed."
-            for f in session.retraces.functions.values()
-            if f.avoidable > limits.retraces
-        ]
-    step = next((s for s in view.streams if s.is_step), None)
-    if limits.slope is not None and step is not None and step.trend is not None:
-        t = step.trend
-        if t.direction == "rising" and t.percent > limits.slope:
-            broken.append(
-                f"the step gets slower by {t.percent:.1f} % per 100 steps; {limits.slope:g} % are allowed."
-            )
-    if limits.leak is not None:
-        memory = view.segments[-1].memory if view.segments else None
-        if memory is not None and memory.direction == "rising" and 100 * memory.slope > limits.leak:
-            broken.append(
-                f"memory grows by {100 * memory.slope / 1e6:.2f} MB per 100 steps; "
-                f"{limits.leak / 1e6:g} MB are allowed."
-            )
-    named = [f for f in view.findings if f.cause in limits.causes]
-    return broken + [f"{f.cause} at {f.place or 'the machine'}: {f.sentence}" for f in named]
-
-
-def _limits(options: argparse.Namespace) -> Limits:
-    from ..diagnosis.engine import MACHINE
-    from ..diagnosis.texts import TEXTS
+def read_limits(options: argparse.Namespace) -> Limits:
+    """Return the limits that the options set, or those of a check without any."""
+    from ..export.limits import Limits
 
     some = any(value is not None for value in (options.max_retraces, options.max_slope, options.max_leak))
     if options.fail_on is not None:
-        causes = frozenset(name.strip() for name in options.fail_on.split(",") if name.strip())
-        if not causes:
-            raise ValueError("--fail-on needs at least one cause, or `any`.")
-        unknown = sorted(causes - set(TEXTS) - {"any"})
-        if unknown:
-            raise ValueError(f"--fail-on {unknown[0]}: there is no such cause. Causes: {', '.join(TEXTS)}.")
-        causes = frozenset(TEXTS) if "any" in causes else causes
+        causes = _read_causes(options.fail_on)
     else:
-        causes = frozenset() if some else frozenset(TEXTS).difference(MACHINE)
+        causes = frozenset() if some else _all_causes(of_machine=False)
     return Limits(
         options.max_retraces,
-        _percent(options.max_slope) if options.max_slope is not None else None,
-        _bytes(options.max_leak) if options.max_leak is not None else None,
+        read_percent(options.max_slope) if options.max_slope is not None else None,
+        read_bytes(options.max_leak) if options.max_leak is not None else None,
         causes,
     )
 
 
-def _percent(text: str) -> float:
+def _read_causes(text: str) -> frozenset[str]:
+    causes = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if not causes:
+        raise UsageError("--fail-on needs at least one cause, or `any`.")
+    known = _all_causes()
+    unknown = sorted(causes - known - {"any"})
+    if unknown:
+        hint = did_you_mean(unknown[0], known, "`tfslowtop help` lists them all.")
+        raise UsageError(f"--fail-on {unknown[0]}: there is no such cause; {hint}")
+    return known if "any" in causes else causes
+
+
+def _all_causes(*, of_machine: bool = True) -> frozenset[str]:
+    from ..diagnosis.names import MACHINE
+    from ..diagnosis.registry import causes
+
+    return frozenset(causes()).difference(() if of_machine else MACHINE)
+
+
+def read_percent(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%?", text)
     if not match:
-        raise ValueError(f"--max-slope {text}: write percent per 100 steps, as 5%.")
+        raise UsageError(f"--max-slope {text}: write percent per 100 steps, such as 5%.")
     return _finite(match[1], "--max-slope")
 
 
-def _bytes(text: str) -> float:
+def read_bytes(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text)
     if not match or match[2].upper() not in _UNITS:
-        raise ValueError(f"--max-leak {text}: write bytes per 100 steps, as 1MB.")
+        raise UsageError(f"--max-leak {text}: write bytes per 100 steps, such as 1MB.")
     return _finite(match[1], "--max-leak") * _UNITS[match[2].upper()]
 
 
 def _finite(digits: str, option: str) -> float:
     value = float(digits)
-    if value > 1e18:
-        raise ValueError(f"{option} {digits[:20]}…: that is no limit; the largest is 1e18.")
+    if value > _LARGEST:
+        raise UsageError(f"{option} {digits[:20]}…: the largest possible limit is 1e18.")
     return value
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tfslowtop check",
-        usage="tfslowtop check [options] SCRIPT [ARGS ...]",
-        description="Run a script, watched; fail when it retraces, slows down, leaks, or does what is named.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--max-retraces", type=count, metavar="N", help="avoidable traces of one function")
-    parser.add_argument("--max-slope", metavar="P%", help="how much slower a step may get per 100 steps")
-    parser.add_argument("--max-leak", metavar="SIZE", help="how much memory may grow per 100 steps")
-    parser.add_argument("--fail-on", metavar="A,B", help="causes that fail the check; `any` for all")
-    parser.add_argument(
-        "--max-seconds",
-        type=positive(float),
-        default=0.0,
-        metavar="N",
-        help="stop the script N s after it was started, with Ctrl-C first",
-    )
-    parser.add_argument(
-        "--allow-nothing", action="store_true", help="pass even if no step was seen, so nothing was judged"
-    )
-    parser.add_argument("--json", metavar="FILE", help="write what was found as JSON (- is standard output)")
-    parser.add_argument("--python", metavar="PYTHON", help="the interpreter to run it with")
-    parser.add_argument("--step", metavar="NAME|FILE:LINE", help="what counts as one step")
-    parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its own arguments")
-    return parser

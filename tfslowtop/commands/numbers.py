@@ -1,27 +1,37 @@
-"""Numbers on the command line, for argparse: what is out of range is refused with the range."""
+"""Numbers on the command line, for argparse: a value out of range is refused with the range."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
 
 
-def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
-    """More than 0, and finite."""
+def positive(text: str) -> float:
+    """Read a finite number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a finite number above 0, not {text!r}")
+    return value
 
-    def number(text: str) -> float:
-        value = kind(text)
-        if not 0 < value < math.inf:
-            raise argparse.ArgumentTypeError("must be more than 0 and finite")
-        return value
 
-    return number
+def positive_count(text: str) -> int:
+    """Read a whole number above 0."""
+    return _whole(text, 1)
 
 
 def count(text: str) -> int:
-    """A whole number, 0 or more."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be 0 or more")
+    """Read a whole number of 0 or more."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number of {least} or more, not {text!r}")
     return value

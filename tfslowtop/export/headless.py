@@ -66,6 +66,7 @@ class HeadlessScript:
         self._source = ScriptSource(
             argv, python=python, step=step, headless=True, stdout_to_stderr=json == "-"
         )
+        self._source.check()
         self._file = ResultFile(json) if json else None
         self._max = max_seconds
         self._asked = False

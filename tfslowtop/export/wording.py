@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 #: Python's name for code outside of any function.
 TOP_LEVEL = "<module>"
 

@@ -25,12 +25,12 @@ class DirectScript(Listening):
     """The script is our child, in our process group: the terminal's Ctrl-C reaches it as it reaches us."""
 
     def __init__(
-        self, prepare: Callable[[str, str], Launch], *, stdout_to_stderr: bool, stdin: int | None
+        self, make_command: Callable[[str, str], Launch], *, stdout_to_stderr: bool, stdin: int | None
     ) -> None:
         super().__init__()
         listener = self._listen()
         try:
-            command = prepare(listener.address, listener.token)
+            command = make_command(listener.address, listener.token)
             self._process = subprocess.Popen(
                 command.argv,
                 env=dict(command.environment),

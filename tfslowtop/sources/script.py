@@ -15,7 +15,8 @@ from ..agent.protocol.names import PHASE_STARTING
 from ..clean import clean
 from .direct_script import DirectScript
 from .kept_script import EndedScript, KeptScript
-from .launch import find_target, misplaced_options, prepare
+from .launch import Command as Launch
+from .launch import Program, check, find_target, misplaced_options
 from .session_file import NewSession, Session, find_sessions, pick_session
 from .source import SourceError
 
@@ -54,6 +55,7 @@ class ScriptSource:
         self._python, self._step, self._env, self._cwd = python, step, env, cwd
         self._output_file, self._headless, self._stdout_to_stderr = output_file, headless, stdout_to_stderr
         self._stdin, self._size = stdin, size
+        self._program: Program | None = None
         self._run: DirectScript | KeptScript | EndedScript | None = None
         self._session: Session | None = None
         self._first: list[Event] = []
@@ -76,6 +78,14 @@ class ScriptSource:
         target = find_target(self.argv)
         return {"code": "-c", "stdin": "standard input"}.get(target.kind, clean(Path(target.name).name))
 
+    def check(self) -> None:
+        """Raise SourceError if the script cannot run; `start` then does not check it again."""
+        self._program = check(self.argv, python=self._python, cwd=self._cwd)
+
+    def _command(self, address: str, token: str) -> Launch:
+        program = self._program or check(self.argv, python=self._python, cwd=self._cwd)
+        return program.command(env=self._env, step=self._step, address=address, token=token)
+
     def start(self) -> None:
         if self._session is not None:
             self._run = (
@@ -84,15 +94,7 @@ class ScriptSource:
             self.resize(*self._size)
         elif self._headless:
             self._run = DirectScript(
-                lambda address, token: prepare(
-                    self.argv,
-                    python=self._python,
-                    step=self._step,
-                    env=self._env,
-                    cwd=self._cwd,
-                    address=address,
-                    token=token,
-                ),
+                self._command,
                 stdout_to_stderr=self._stdout_to_stderr,
                 stdin=self._stdin,
             )
@@ -106,15 +108,7 @@ class ScriptSource:
     def _start_kept(self) -> KeptScript:
         session = NewSession()
         try:
-            command = prepare(
-                self.argv,
-                python=self._python,
-                step=self._step,
-                env=self._env,
-                cwd=self._cwd,
-                address=session.agent_address,
-                token=session.token,
-            )
+            command = self._command(session.agent_address, session.token)
         except BaseException:
             session.abandon()
             raise

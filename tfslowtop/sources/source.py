@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..agent.protocol.events import Command, Ended, Event
 from ..clean import clean
+from ..errors import UserError
 
 if TYPE_CHECKING:  # it would load NumPy, which a keeper has no use for
     from ..state.readings import Reading
 
 
-class SourceError(Exception):
+class SourceError(UserError):
     """A source that cannot start, in one sentence with the next thing to do."""
+
+    multiline = True
 
     def __str__(self) -> str:
         return clean(super().__str__(), lines=True)  # file names are in it

@@ -11,7 +11,7 @@ def trouble_with_terminal() -> str | None:
     # Textual reads keys from standard input and draws on standard error.
     streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     if not all(stream is not None and stream.isatty() for stream in streams):
-        return "the app needs a terminal for standard input, output and error"
+        return "The app needs a terminal for standard input, output and error"
     if os.environ.get("TERM") in ("dumb", "unknown"):
-        return "the app needs a terminal that it can draw on, and TERM says that this one is not"
+        return "The app needs a terminal that it can draw on, and TERM says that this one is not"
     return None
