@@ -56,11 +56,11 @@ def _list(known: list[str], width: int) -> str:
 
 
 def wrap(text: str, width: int) -> str:
-    """Wrap the paragraphs, each of which is one line; leave indented lines and short ones, such as code."""
-    lines = text.rstrip("\n").split("\n")
-    return "\n".join(
-        line
-        if len(line) <= width or line[:1].isspace()
-        else textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
-        for line in lines
+    """Wrap the paragraphs, each of which is one line; leave what has several lines, because it is code."""
+    paragraphs = text.rstrip("\n").split("\n\n")
+    return "\n\n".join(
+        paragraph
+        if "\n" in paragraph
+        else textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False)
+        for paragraph in paragraphs
     )
