@@ -66,9 +66,7 @@ def main() -> None:
     scenario = sys.argv[2] if len(sys.argv) > 2 else str(SIX)
     name = Path(scenario).stem
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}, {name}, {seconds:g} s each")
-    terminal = Terminal(
-        [sys.executable, "-m", "tfslowtop.commands.main", scenario], env={"PYTHONPATH": str(HERE.parent)}
-    )
+    terminal = Terminal([sys.executable, "-m", "tfslowtop", scenario], env={"PYTHONPATH": str(HERE.parent)})
     terminal.wait_for(r"running · [\d,]+ it", 120)
     cost(terminal, 5)
     if scenario == str(SIX):

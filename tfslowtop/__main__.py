@@ -1,6 +1,8 @@
-"""`python -m tfslowtop`."""
+"""The command line, for `python -m tfslowtop`."""
+
+import sys
 
 from .commands.main import main
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -38,7 +38,7 @@ def main():
 
 main()
 """
-CLI = [sys.executable, "-m", "tfslowtop.commands.main"]
+CLI = [sys.executable, "-m", "tfslowtop"]
 QUIET = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 

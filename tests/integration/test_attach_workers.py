@@ -27,7 +27,7 @@ def free_ports(count: int) -> list[str]:
 
 @pytest.mark.tensorflow
 def test_one_of_two_workers_is_watched(tmp_path):
-    watch = [sys.executable, "-m", "tfslowtop.commands.main", "--headless", "--json", "out.json", "--attach"]
+    watch = [sys.executable, "-m", "tfslowtop", "--headless", "--json", "out.json", "--attach"]
     ports = free_ports(2)
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     workers = [

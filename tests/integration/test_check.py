@@ -18,7 +18,7 @@ from tfslowtop.errors import UsageError
 
 
 def check(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tfslowtop.commands.main", "check", *arguments]
+    command = [sys.executable, "-m", "tfslowtop", "check", *arguments]
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, stdin=subprocess.DEVNULL)
 

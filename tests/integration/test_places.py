@@ -20,7 +20,7 @@ from tfslowtop.sources.script import ScriptSource
 from tfslowtop.sources.session_file import NewSession, find_sessions, pick_session
 from tfslowtop.sources.source import SourceError
 
-TFSLOWTOP = [sys.executable, "-m", "tfslowtop.commands.main"]
+TFSLOWTOP = [sys.executable, "-m", "tfslowtop"]
 
 
 def short_directory(prefix: str) -> tempfile.TemporaryDirectory[str]:
@@ -78,11 +78,15 @@ def test_what_is_not_ours_is_passed_over(places, obstacle, where):
             assert session.directory.parent != places[number] / f"tfslowtop-{os.getuid()}"
     finally:
         os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not any(s.alive for s in find_sessions()))  # its keeper has written the end
 
 
 def test_without_a_session_it_is_said_what_was_passed_over(places):
     link(places[1] / f"tfslowtop-{os.getuid()}")
-    with pytest.raises(SourceError, match=r"none of yours is running. Not searched: .* is not a directory"):
+    with pytest.raises(
+        SourceError,
+        match=r"nothing to reattach to; start a script with --attach. Not searched: .* is not a directory",
+    ):
         pick_session()
 
 

@@ -15,7 +15,7 @@ import pytest
 from tfslowtop.export.files import ResultFile, as_json
 from tfslowtop.sources.source import SourceError
 
-TFSLOWTOP = [sys.executable, "-m", "tfslowtop.commands.main"]
+TFSLOWTOP = [sys.executable, "-m", "tfslowtop"]
 ENDS_WITH_5 = "import sys\nopen('started', 'w').close()\nprint('output')\nsys.exit(5)\n"
 #: A locale without UTF-8, which Python is kept from making up for.
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}

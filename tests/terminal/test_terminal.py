@@ -14,7 +14,7 @@ import psutil
 import pytest
 from terminal import Terminal
 
-APP = [sys.executable, "-m", "tfslowtop.commands.main"]
+APP = [sys.executable, "-m", "tfslowtop"]
 
 pytestmark = pytest.mark.terminal
 

@@ -100,7 +100,3 @@ def build_parser() -> Parser:
         command.set_defaults(run=module.run)
     parsers.choices["help"].set_defaults(parsers=parsers.choices)
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())
