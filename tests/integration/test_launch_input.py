@@ -35,8 +35,9 @@ def test_what_is_not_a_script_is_refused_in_one_sentence(tmp_path, headless):
     (tmp_path / "folder").mkdir()
     (tmp_path / "binary").write_bytes(b"\x7fELF\0\0")
     for argv, sentence in [
-        (["nothing.py"], "nothing.py does not exist."),
+        (["nothing.py"], "nothing.py does not exist; check its path."),
         (["train", "--lr", "1"], "train does not exist; did you mean train.py?"),
+        (["./trian.py"], "./trian.py does not exist; did you mean train.py?"),
         (["folder"], "folder is a directory without a __main__.py; name a script in it."),
         (["binary"], "binary is not a Python script but binary data."),
         ([], "There is nothing to run; name a script and its arguments, as after `python`."),
@@ -74,7 +75,7 @@ def test_interpreters_that_will_not_do(tmp_path):
     old.chmod(0o755)
     for python, words in [
         ("no-such-python", "No interpreter no-such-python on the PATH"),
-        ("/no/such/python", "The interpreter /no/such/python does not exist."),
+        ("/no/such/python", "The interpreter /no/such/python does not exist; give --python the path of one."),
         ("/bin/true", "/bin/true is not a Python interpreter; give --python the path of one."),
         (str(tmp_path / "s.py"), "is not a Python interpreter; give"),
         (str(tmp_path / "env"), f"is a directory; did you mean {tmp_path}/env/bin/python?"),

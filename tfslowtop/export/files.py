@@ -1,4 +1,4 @@
-"""Results that are written at the end of a long run: to a file that was tried before it began."""
+"""Results that are written at the end of a long run, to a file that was tried before the run began."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .numbers import known
 
 
 def as_json(value: object) -> bytes:
-    """UTF-8 in every locale.
+    """Return JSON in UTF-8, whatever the locale.
 
     A name may hold bytes that are not UTF-8. Python keeps such a byte as a lone surrogate (os.fsdecode),
     which UTF-8 cannot encode but JSON can escape: 0xff becomes the six characters backslash, udcff.
@@ -25,23 +25,27 @@ def as_json(value: object) -> bytes:
 
 
 class ResultFile:
-    """A file that is replaced in one piece, or standard output for `-`. `SourceError` if it cannot be."""
+    """A file that is replaced as a whole, or standard output for `-`. Raises SourceError if it cannot be."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._path: Path | None = None
-        self._whole = True  # by a temporary file beside it
+        self._whole = True  # written to a temporary file beside it, then renamed
         if name != "-":
-            self._path = Path(os.path.realpath(name))  # the script may not move us; a link keeps its target
+            self._path = Path(
+                os.path.realpath(name)
+            )  # found even if the directory changes; a link stays a link
             try:
                 self._try(self._path)
             except OSError as error:
-                raise SourceError(f"{name} cannot be written: {error.strerror or error}.") from error
+                raise SourceError(
+                    f"{name} cannot be written ({error.strerror or error}); name another file."
+                ) from error
 
     def _try(self, path: Path) -> None:
         there = path.exists()
         if there and not stat.S_ISREG(path.stat().st_mode):
-            self._whole = False  # /dev/null or a pipe: to rename something over it would destroy it
+            self._whole = False  # /dev/null or a pipe: renaming a file over it would destroy it
             if path.is_dir():
                 raise IsADirectoryError(21, "it is a directory")
         if there and not os.access(path, os.W_OK):
@@ -49,15 +53,15 @@ class ResultFile:
         if not self._whole:
             return
         try:
-            # Taken away at once: nothing of ours lies there while the script runs.
+            # Removed at once, so that nothing of ours is there while the script runs.
             Path(_temporary(path)[1]).unlink()
         except OSError:
             if not there:
                 raise
-            self._whole = False  # a directory that is not ours with a file in it that is
+            self._whole = False  # the file is ours to write, but not its directory
 
     def write(self, data: bytes) -> str:
-        """Returns what went wrong, in a sentence; empty if nothing did."""
+        """Write the data; return what went wrong in a sentence, empty if nothing did."""
         try:
             if self._path is None:
                 write_out(data)
@@ -90,7 +94,7 @@ def _replace(path: Path, data: bytes) -> None:
             os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # some file systems tell only now that they are full
+            os.fsync(file.fileno())  # some file systems report only now that they are full
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -98,7 +102,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def write_out(data: bytes) -> None:
-    """To standard output, past its encoding."""
+    """Write bytes to standard output, past its encoding."""
     if sys.stdout is None:
         raise ValueError("it is closed")
     try:

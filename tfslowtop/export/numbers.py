@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def known(value: object) -> object:
-    """The same data with null for what is not known: NaN and infinity are no JSON."""
+    """Return the same data with None for NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {key: known(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import agent
+from ..suggestions import closest
 from .source import SourceError
 
 #: The oldest Python that the agent runs on.
@@ -177,7 +178,7 @@ def _readable(name: str, directory: Path) -> Path | None:
                 return None
             raise SourceError(f"{name} is a directory without a __main__.py; name a script in it.")
         if not path.exists():
-            raise SourceError(f"{name} does not exist{_suggestion(path)}")
+            raise SourceError(f"{name} does not exist; {_suggestion(path, name)}")
         if not path.is_file():
             return None  # a pipe: if we read it, Python could not
         data = path.read_bytes()
@@ -190,10 +191,10 @@ def _readable(name: str, directory: Path) -> Path | None:
     return path
 
 
-def _suggestion(path: Path) -> str:
-    if not path.suffix and path.with_suffix(".py").is_file():
-        return f"; did you mean {path.name}.py?"
-    return "."
+def _suggestion(path: Path, name: str) -> str:
+    """Return the end of a sentence: the script beside `path` whose name is closest, if one is close."""
+    close = closest(path.stem, [script.stem for script in path.parent.glob("*.py")])
+    return f"did you mean {Path(name).with_name(close[0])}.py?" if close else "check its path."
 
 
 def _own_check(path: Path) -> str:
@@ -218,7 +219,7 @@ def _interpreter(name: str) -> str:
         hint = f"did you mean {inside}?" if inside else "name the python in it."
         raise SourceError(f"{name} is a directory; {hint}")
     if not path.exists():
-        raise SourceError(f"The interpreter {name} does not exist.")
+        raise SourceError(f"The interpreter {name} does not exist; give --python the path of one.")
     # Not resolved: the python of a virtual environment is a link, and it matters where the link is.
     return str(path.absolute())
 

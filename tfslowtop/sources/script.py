@@ -26,11 +26,11 @@ __all__ = ["ScriptSource", "find_sessions", "misplaced_options", "pass_signals_o
 class ScriptSource:
     """Runs `argv` as `python` would, and watches it.
 
-    `argv` is the command line after `python`. `env` is the script's whole environment (this process's own,
-    if none is given). With `headless` the script has our own standard streams (its output may go to
-    standard error instead, for when ours is data); otherwise it has a terminal of its own, whose contents
-    come as `Output`, and a keeper, so that it outlives us. `stdin` is a descriptor for it to read from in
-    place of that terminal.
+    `argv` is the command line after `python`. `env` is the script's whole environment (by default ours).
+    With `headless` the script has our own standard streams (`stdout_to_stderr` sends its output to standard
+    error, for when ours is data); otherwise it has a terminal of its own, whose contents arrive as `Output`,
+    and a keeper, so that it can outlive us. `stdin` is a descriptor for it to read from instead of that
+    terminal.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ScriptSource:
 
     @classmethod
     def reattach(cls, session: Session, *, size: tuple[int, int] = (24, 80)) -> ScriptSource:
-        """Takes up a session that `find_sessions` or `pick_session` gave."""
+        """Return a source for a session from `find_sessions` or `pick_session`."""
         source = cls(session.record.argv, cwd=session.record.cwd, size=size)
         source._session = session
         return source
@@ -100,7 +100,7 @@ class ScriptSource:
             )
         else:
             self._run = self._start_kept()
-        detail = "taken up again" if self._session is not None else " ".join(self.argv)
+        detail = "reattached" if self._session is not None else " ".join(self.argv)
         if self._stop_early:
             self._run.stop()
         self._first.append(Phase(PHASE_STARTING, detail, time.perf_counter_ns()))
@@ -136,7 +136,7 @@ class ScriptSource:
             self._run.send(command)
 
     def stop(self) -> None:
-        """As Ctrl-C first; SIGTERM and SIGKILL follow with patience, or at once when called again."""
+        """Send Ctrl-C; SIGTERM and SIGKILL follow after a while, or at once when called again."""
         self._stop_early = True  # it may be starting in another thread just now
         if self._run is not None:
             self._run.stop()
@@ -151,23 +151,21 @@ class ScriptSource:
             self._run.signal(number)
 
     def detach(self) -> str:
-        """Lets the script run on without us: its hooks come off. Says so in a sentence for the terminal."""
+        """Leave the script running without hooks; return a sentence for the terminal that says so."""
         words = self.farewell()
         self.close()
         return words
 
     def farewell(self) -> str:
-        """What to say when the script runs on."""
+        """Return what to print when the script keeps running."""
         pid = self.pid
         if self._headless:
-            return f"{self.name} runs on as process {pid}."
-        where = f" Its output goes on in {self._output_file}." if self._output_file else ""
-        return (
-            f"{self.name} runs on as process {pid}.{where} Take it up again with: tfslowtop --reattach {pid}"
-        )
+            return f"{self.name} keeps running (pid {pid})."
+        where = f" It keeps writing to {self._output_file}." if self._output_file else ""
+        return f"{self.name} keeps running (pid {pid}).{where} To reattach: tfslowtop --reattach {pid}"
 
     def close(self) -> None:
-        """Leaves nothing of ours behind. A script that was asked to stop is gone; else it runs on."""
+        """Remove everything of ours. A script that was not asked to stop keeps running."""
         if self._run is not None:
             self._run.close()
 
@@ -192,9 +190,9 @@ class ScriptSource:
 
 @contextmanager
 def pass_signals_on(source: ScriptSource) -> Iterator[None]:
-    """For a headless run: what is sent to us is meant for the script; we end when it does.
+    """Pass signals on to the script of a headless run; we end when it does.
 
-    Handlers, not SIG_IGN: a script would inherit that and be deaf to Ctrl-C.
+    These are handlers instead of SIG_IGN, which the script would inherit and then ignore Ctrl-C.
     """
 
     def hear(number: int, frame: FrameType | None) -> None:

@@ -171,13 +171,15 @@ def pick_session(pid: int | None = None) -> Session:
         owner = _owner_of(pid)
         if owner not in (None, os.getuid()):
             raise SourceError(
-                f"Process {pid} belongs to {_name(owner)}; a session can be taken up by its own user only."
+                f"Process {pid} belongs to {_name(owner)}, and only its own user can reattach to it."
             )
-        raise SourceError(f"Process {pid} is not watched by tfslowtop.")
+        raise SourceError(
+            f"There is no script with pid {pid} to reattach to; --reattach alone takes the newest script."
+        )
     if not sessions:
         passed = "; ".join(problem for home in _homes() if (problem := _problem(home)))
         also = f" Not searched: {passed}." if passed else ""
-        raise SourceError(f"No session to take up again: none of yours is running.{also}")
+        raise SourceError(f"There is nothing to reattach to; start a script with --attach.{also}")
     return sessions[0]
 
 
@@ -309,6 +311,4 @@ def check_peer(sock: socket.socket) -> None:
     data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     uid = int.from_bytes(data[4:8], "little")
     if uid != os.getuid():
-        raise SourceError(
-            f"The socket belongs to {_name(uid)}; a session can be taken up by its own user only."
-        )
+        raise SourceError(f"The socket belongs to {_name(uid)}, and only its own user can reattach to it.")
