@@ -15,12 +15,12 @@ from tfslowtop.diagnosis.engine import RULES, diagnose, healthy
 from tfslowtop.diagnosis.facts import (
     JUMPS,
     TRACED_RISE,
-    Blamed,
-    Call,
-    Count,
     Facts,
-    Grows,
-    Traced,
+    FunctionFacts,
+    GaugeFacts,
+    RetraceReason,
+    StreamFacts,
+    TallyFacts,
     _at_traces,
     _in_jumps,
     gather,
@@ -35,7 +35,7 @@ FLAT = Trend("flat", 0.0, -1e-9, 1e-9, 0.02, 100, "")
 RISING = Trend("rising", 1e-4, 0.5e-4, 2e-4, 0.02, 100, "")
 
 
-def call(kind: str, calls: int, seconds: float, *, line: int = 10, step: bool = False, **more) -> Call:
+def call(kind: str, calls: int, seconds: float, *, line: int = 10, step: bool = False, **more) -> StreamFacts:
     values = {
         "id": line,
         "name": kind,
@@ -51,10 +51,12 @@ def call(kind: str, calls: int, seconds: float, *, line: int = 10, step: bool = 
         "first_at": 1,
         "excess": 0.0,
     }
-    return Call(**{**values, **more})
+    return StreamFacts(**{**values, **more})
 
 
-def count(what: str, count: int, *, symbol: str = "", line: int = 12, seconds: float = 0.0, **more) -> Count:
+def count(
+    what: str, count: int, *, symbol: str = "", line: int = 12, seconds: float = 0.0, **more
+) -> TallyFacts:
     values = {
         "what": what,
         "symbol": symbol,
@@ -66,12 +68,12 @@ def count(what: str, count: int, *, symbol: str = "", line: int = 12, seconds: f
         "late": 0.5,
         "since": 1,
     }
-    return Count(**{**values, **more})
+    return TallyFacts(**{**values, **more})
 
 
 def traced(
     cause: str, times: int, seconds: float, *, calls: int = 100, late: int | None = None, **more
-) -> Traced:
+) -> FunctionFacts:
     values = {
         "function": "train_step",
         "file": "/u/train.py",
@@ -90,21 +92,21 @@ def traced(
         "jit": False,
         "instances": 0,
         "called_with": "",
-        "blames": (Blamed("lr", cause, times, times, "float 0.1", "float 0.09"),),
+        "blames": (RetraceReason("lr", cause, times, times, "float 0.1", "float 0.09"),),
     }
-    return Traced(**{**values, **more})
+    return FunctionFacts(**{**values, **more})
 
 
 def facts(*parts: object, seconds: float = 10.0, steps: int = 100, trend: Trend = FLAT, **more) -> Facts:
     step = call("loop", steps, 0.9 * seconds, line=19, step=True, trend=trend)
-    calls = [p for p in parts if isinstance(p, Call)]
+    calls = [p for p in parts if isinstance(p, StreamFacts)]
     return Facts(
         seconds=seconds,
         steps=steps,
         step=step,
-        calls=(step, *calls),
-        counts=tuple(p for p in parts if isinstance(p, Count)),
-        traced=tuple(p for p in parts if isinstance(p, Traced)),
+        streams=(step, *calls),
+        tallies=tuple(p for p in parts if isinstance(p, TallyFacts)),
+        functions=tuple(p for p in parts if isinstance(p, FunctionFacts)),
         **{"training": True, **more},
     )
 
@@ -115,9 +117,9 @@ def first(*parts: object, **more) -> Finding:
     return found[0]
 
 
-def rss(per_step: float, steps: int = 1000, rise: float = 5e7) -> dict[str, Grows]:
+def rss(per_step: float, steps: int = 1000, rise: float = 5e7) -> dict[str, GaugeFacts]:
     trend = Trend("rising", per_step, 0.9 * per_step, 1.1 * per_step, 5e8, 100, "")
-    return {"rss": Grows(5e8, 5e8 + per_step * steps, 5e8 + per_step * steps, trend, rise)}
+    return {"rss": GaugeFacts(5e8, 5e8 + per_step * steps, 5e8 + per_step * steps, trend, rise)}
 
 
 @pytest.mark.parametrize("cause", [c for c in TEXTS if c.startswith("retrace-")])
@@ -213,7 +215,7 @@ def test_a_few_models_have_functions_of_their_own():
 
 
 def test_a_graph_that_grows_explains_the_memory_and_the_rise():
-    gauges = {"graph ops": Grows(100, 900, 900, RISING), **rss(1e6)}
+    gauges = {"graph ops": GaugeFacts(100, 900, 900, RISING), **rss(1e6)}
     found = diagnose(
         facts(
             call("session-run", 400, 8.0),
@@ -241,7 +243,7 @@ def test_a_saver_made_late_is_no_growth():
 
 @pytest.mark.parametrize(("still_open", "cause"), [(0, "session-per-step"), (95, "session-leak")])
 def test_sessions_opened_at_every_step(still_open, cause):
-    gauges = {"open sessions": Grows(0, still_open, still_open, None)}
+    gauges = {"open sessions": GaugeFacts(0, still_open, still_open, None)}
     found = first(call("session-run", 100, 8.0), count("session", 100, line=29), gauges=gauges)
     assert (found.cause, found.line) == (cause, 29)
 
@@ -250,7 +252,7 @@ def test_sessions_opened_at_every_step(still_open, cause):
     (12, 2e8, ["session-leak"]), (1, 2e8, ["python-leak"]), (12, 4e7, []),
 ])  # fmt: skip
 def test_sessions_that_are_used_for_long_and_kept(still_open, grown, causes):
-    gauges = {**rss(grown / 1000, rise=grown), "open sessions": Grows(0, still_open, still_open, None)}
+    gauges = {**rss(grown / 1000, rise=grown), "open sessions": GaugeFacts(0, still_open, still_open, None)}
     runs = call("session-run", 1000, 8.0)
     found = diagnose(facts(runs, count("session", 12, line=29), gauges=gauges, steps=1000))
     assert [f.cause for f in found] == causes
@@ -281,7 +283,7 @@ def test_a_few_of_them_are_how_it_is_meant(what):
 
 
 def test_what_is_cleared_after_each_model_belongs_to_it():
-    pauses = {"gc pause seconds": Grows(0, 6, 6, None)}
+    pauses = {"gc pause seconds": GaugeFacts(0, 6, 6, None)}
     cleared = count("gc-pause", 100, symbol="clear_session", line=44, seconds=6.0)
     gc = call("gc", 100, 6.0, file="", line=0)
     found = first(count("model", 100, seconds=1.0, line=40), cleared, gc, gauges=pauses)
@@ -303,7 +305,7 @@ def test_map_fn_in_a_loss_that_fit_traces():
     used = count("map-fn", 1, symbol="map_fn", line=30)
     step = call("fit", 500, 9.0, line=60, step=True)
     trained = traced("", 0, 1.0, file="/lib/site-packages/keras/trainer.py", library=True, blames=(), count=2)
-    (found,) = diagnose(replace(facts(used, trained), step=step, steps=500, calls=(step,)))
+    (found,) = diagnose(replace(facts(used, trained), step=step, steps=500, streams=(step,)))
     assert (found.cause, found.line) == ("per-sample", 30) and "fit takes 18 ms" in found.sentence
 
 
@@ -325,16 +327,16 @@ def test_fit_that_is_called_per_epoch_is_as_it_should_be():
 
 
 def test_eager_ops_are_told_apart_from_computing():
-    gauges = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
+    gauges = {"eager ops per second": GaugeFacts(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
     found = first(count("eager-op-sample", 300, symbol="Mul", line=22), gauges=gauges)
     assert (found.cause, found.line) == ("eager-step", 22)
-    few = {"eager ops per second": Grows(0, 100, 100, Trend("flat", 0, 0, 0, 100.0, 50, ""))}
+    few = {"eager ops per second": GaugeFacts(0, 100, 100, Trend("flat", 0, 0, 0, 100.0, 50, ""))}
     assert diagnose(facts(gauges=few)) == ()
 
 
 def test_few_eager_ops_that_go_round_many_times():
     """A simulation in its time steps; not a training loop with few ops."""
-    rate = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, -1, 1, 5000, 100, ""))}
+    rate = {"eager ops per second": GaugeFacts(0, 5000, 5000, Trend("flat", 0, -1, 1, 5000, 100, ""))}
     ops = count("eager-op-sample", 500, symbol="Mul", line=22)
     around = call("loop", 60, 9.5, line=17)
     found = first(around, ops, steps=3600, gauges=rate, training=False)
@@ -345,7 +347,7 @@ def test_few_eager_ops_that_go_round_many_times():
 
 
 def test_the_ops_that_move_weights_are_told_as_that_if_they_move_much():
-    rate = {"eager ops per second": Grows(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
+    rate = {"eager ops per second": GaugeFacts(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
     ops = count("eager-op-sample", 300, symbol="ReadVariableOp", line=31)
     there = count(
         "where",
@@ -381,7 +383,7 @@ def test_objects_that_are_made_anew_for_a_few_calls_each():
 
 
 def test_elements_that_are_taken_out_within_a_step():
-    rate = {"eager ops per second": Grows(0, 20_000, 20_000, Trend("flat", 0, -1, 1, 20_000, 100, ""))}
+    rate = {"eager ops per second": GaugeFacts(0, 20_000, 20_000, Trend("flat", 0, -1, 1, 20_000, 100, ""))}
     slices = [count("eager-op-sample", 300, symbol=name, line=31) for name in ("StridedSlice", "Greater")]
     found = first(*slices, steps=30, gauges=rate, training=False)
     assert (found.cause, found.line) == ("per-sample", 31) and "3,000 per step" in found.sentence
@@ -456,7 +458,7 @@ def test_weights_that_go_through_the_host():
 
 
 def test_an_object_that_is_passed_anew_is_told_where_it_is_made():
-    opt = Blamed("opt", "retrace-object", 90, 90, "an object that is gone", "Adam object 0x7f", "Adam")
+    opt = RetraceReason("opt", "retrace-object", 90, 90, "an object that is gone", "Adam object 0x7f", "Adam")
     again = traced("retrace-object", 90, 6.0, blames=(opt,))
     assert first(again, count("optimizer", 91, symbol="Adam", line=14)).line == 14
     assert first(again, count("optimizer", 2, symbol="Adam", line=14)).line == 20
@@ -466,7 +468,7 @@ def test_models_that_are_fitted_one_after_the_other_take_as_long_as_they_take():
     step = replace(call("fit", 1000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
     for fits, ended, found in ((0, False, True), (1, True, True), (1, False, False), (3, True, False)):
         over = [call("fit-call", fits, 8.0, line=19)] if fits else []
-        said = diagnose(replace(facts(*over), step=step, steps=1000, calls=(step, *over), ended=ended))
+        said = diagnose(replace(facts(*over), step=step, steps=1000, streams=(step, *over), ended=ended))
         assert [f.cause for f in said] == ["growing-input"] * found, (fits, ended)
 
 
@@ -539,7 +541,7 @@ def test_objects_of_which_each_step_has_its_own():
 
 
 def test_the_line_of_the_loop_that_calls_what_is_eager():
-    rate = {"eager ops per second": Grows(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
+    rate = {"eager ops per second": GaugeFacts(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
     ops = count("eager-op-sample", 100, symbol="Mul", line=90)
     place = {"symbol": "loop", "line": 21}  # the step is the loop at line 19
     assert first(ops, count("eager-op-turn", 80, **place), gauges=rate).line == 21
@@ -568,17 +570,17 @@ def test_variables_that_are_read_at_each_step():
 
 
 def test_functions_that_a_switch_makes_eager():
-    rate = {"eager ops per second": Grows(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
+    rate = {"eager ops per second": GaugeFacts(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
     ops, function = count("eager-op-sample", 100, symbol="Mul", line=90), call("function", 100, 8.8)
     assert diagnose(facts(ops, function, gauges=rate)) == (), "it is the function that takes the time"
-    found = first(ops, function, gauges={**rate, "functions run eagerly": Grows(1, 1, 1, None)})
+    found = first(ops, function, gauges={**rate, "functions run eagerly": GaugeFacts(1, 1, 1, None)})
     assert found.cause == "eager-step" and "run_functions_eagerly" in found.fix.summary
 
 
 def test_kernels_that_are_left_explain_that_steps_get_slower():
     step = replace(call("loop", 4000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
     draws = count("seeded-draw", 4000, line=35)
-    program = replace(facts(draws, gauges=rss(37_000, 4000), steps=4000), step=step, calls=(step,))
+    program = replace(facts(draws, gauges=rss(37_000, 4000), steps=4000), step=step, streams=(step,))
     found = diagnose(program)
     assert [f.cause for f in found] == ["kernel-leak"]
     assert [s.cause for s in found[0].symptoms] == ["growing-input"]
@@ -629,8 +631,8 @@ def test_a_map_in_fit_whose_results_are_not_kept():
     made = count("dataset", 2, symbol="_ParallelMapDataset", line=40)
     kept = count("dataset", 2, symbol="CacheDataset", line=41)
 
-    def places(*counts: Count, waits: Call = waits) -> list[tuple[int, object]]:
-        program = replace(facts(*counts, steps=112), step=step, calls=(step, waits), training=True)
+    def places(*counts: TallyFacts, waits: StreamFacts = waits) -> list[tuple[int, object]]:
+        program = replace(facts(*counts, steps=112), step=step, streams=(step, waits), training=True)
         return [(f.line, f.evidence["waits_for"]) for f in diagnose(program)]
 
     assert places(made) == [(40, "repeated work")]
@@ -699,7 +701,7 @@ def test_predict_that_computes_is_as_it_should_be():
 
 def test_a_leak_explains_what_the_collector_does():
     kept = count("kept-object", 500, symbol="log", container="dict", line=34, size=50_000_000)
-    gauges = {"gc pause seconds": Grows(0, 3, 3, None), **rss(1e5)}
+    gauges = {"gc pause seconds": GaugeFacts(0, 3, 3, None), **rss(1e5)}
     found = diagnose(facts(call("gc", 100, 3.0, file="", line=0), kept, steps=1000, gauges=gauges))
     assert [f.cause for f in found] == ["python-leak"]
     assert [s.cause for s in found[0].symptoms] == ["gc-pause"]
@@ -741,7 +743,7 @@ def test_a_leak_weighs_as_its_share_of_the_memory():
 
 
 def test_the_collector():
-    pauses = {"gc pause seconds": Grows(0, 3, 3, None)}
+    pauses = {"gc pause seconds": GaugeFacts(0, 3, 3, None)}
     assert first(call("gc", 100, 3.0, file="", line=0), gauges=pauses).cause == "gc-pause"
     assert diagnose(facts(call("gc", 100, 0.3, file="", line=0), gauges=pauses)) == ()
     asked = count("gc-pause", 100, symbol="clear_session", line=44, seconds=2.9)
@@ -755,10 +757,14 @@ def test_a_rise_that_nothing_else_explains():
     slow = call("loop", 100, 9.0, line=19, step=True, trend=RISING, excess=5.0)
     base = facts(count("where", 50, package="user", line=23, seconds=5.0))
     found = diagnose(
-        Facts(**{**{n: getattr(base, n) for n in base.__slots__}, "step": slow, "calls": (slow,)})
+        Facts(**{**{n: getattr(base, n) for n in base.__slots__}, "step": slow, "streams": (slow,)})
     )
     assert (found[0].cause, found[0].line) == ("growing-input", 23)
-    calm = {n: getattr(base, n) for n in base.__slots__} | {"step": slow, "calls": (slow,), "training": False}
+    calm = {n: getattr(base, n) for n in base.__slots__} | {
+        "step": slow,
+        "streams": (slow,),
+        "training": False,
+    }
     assert diagnose(Facts(**{**calm, "cpu_paces": (0.01, 0.02, 0.02, 0.03, 0.02, 0.02)})) == ()
 
 
@@ -826,9 +832,9 @@ def test_every_cause_of_the_table_has_its_words_and_a_scenario_that_exists():
     assert len(TEXTS) == 34 and len(RULES) > 15
 
 
-def alone(*parts: Count, memory: float = 4e8) -> Facts:
+def alone(*parts: TallyFacts, memory: float = 4e8) -> Facts:
     """A program with NumPy alone, of twenty seconds."""
-    level = Grows(3e7, memory, memory, None)
+    level = GaugeFacts(3e7, memory, memory, None)
     return Facts(20.0, 0, None, "", (), parts, (), gauges={"rss": level}, alone=True)
 
 

@@ -14,7 +14,7 @@ from tfslowtop.diagnosis.conditions import by_device
 from tfslowtop.diagnosis.engine import diagnose
 from tfslowtop.diagnosis.facts import gather
 from tfslowtop.diagnosis.finding import Finding
-from tfslowtop.diagnosis.machine_episodes import Spell
+from tfslowtop.diagnosis.machine_episodes import MachineEpisode
 from tfslowtop.state.session import Session
 from tfslowtop.state.view import Gpu
 
@@ -84,7 +84,7 @@ class Run:
                 self.session.feed([Samples(1, self._steps, b"".join(records))])
                 self._steps += len(records)
             # What `Session.sense` does with them, without the curves.
-            self.session.spells.add(at, readings, self._gpus)
+            self.session.machine_episodes.add(at, readings, self._gpus)
         self.found = diagnose(gather(self.session, BEGIN + int(self.second * SECOND)))
         return self
 
@@ -374,12 +374,12 @@ def test_the_session_takes_the_sensors_readings():
         at = BEGIN + half * SECOND // 2
         readings = CALM | TROUBLE["gpu-throttled"] | {"gpu.0.clock": 900.0, "gpu.0.throttle": HEAT}
         session.sense(Gauge(name, at, float(value)) for name, value in readings.items())
-    (spell,) = session.spells.all()
-    assert (spell.cause, spell.gpu) == ("gpu-throttled", "0") and spell.since >= BEGIN + 2 * SECOND
+    (episode,) = session.machine_episodes.all()
+    assert (episode.cause, episode.gpu) == ("gpu-throttled", "0") and episode.since >= BEGIN + 2 * SECOND
 
 
 def test_the_code_comes_first():
     during = TROUBLE["cpu-contention"] | {"machine.cpus": 4.0}
-    spell = Spell("cpu-contention", "", 0, 9 * SECOND, True, 5.4, False, {}, during)
-    found = diagnose(facts(traced("retrace-shape", 90, 2.0), spells=(spell,)))
+    episode = MachineEpisode("cpu-contention", "", 0, 9 * SECOND, True, 5.4, False, {}, during)
+    found = diagnose(facts(traced("retrace-shape", 90, 2.0), episodes=(episode,)))
     assert [f.cause for f in found] == ["retrace-shape", "cpu-contention"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from .facts import Count, Facts
+from .facts import Facts, TallyFacts
 
 #: Modules in which a thread waits for another one.
 _WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
@@ -52,7 +52,7 @@ class Busy:
         return self.package not in _NOT_PYTHON and not self.writes
 
 
-def busy(c: Count) -> Busy:
+def busy(c: TallyFacts) -> Busy:
     return Busy(c.package, c.symbol, c.module or c.package, c.function_line)
 
 
@@ -60,9 +60,9 @@ def busy(c: Count) -> Busy:
 GOES_ON = 0.1
 
 
-def looks(facts: Facts, late: float = GOES_ON) -> Iterator[tuple[Count, Busy]]:
+def looks(facts: Facts, late: float = GOES_ON) -> Iterator[tuple[TallyFacts, Busy]]:
     """At lines of the program's own, of what goes on in the second half of the steps; of all, if `late` is below 0."""
-    found = (c for c in facts.counted("where") if c.late > late and c.is_users)
+    found = (c for c in facts.tallies_of("where") if c.late > late and c.is_users)
     return ((c, busy(c)) for c in found)
 
 

@@ -16,7 +16,7 @@ from ..state.streams import StreamStats
 from ..stats.blocks import Stretch
 from ..stats.trend import Trend
 from .ledger import Entry
-from .machine_episodes import Spell, with_steps
+from .machine_episodes import MachineEpisode, with_steps
 
 if TYPE_CHECKING:
     from ..state.session import Session
@@ -48,7 +48,7 @@ CPU_KNOWN = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class StreamFacts:
     """A stream: something that repeats."""
 
     id: int
@@ -80,7 +80,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class TallyFacts:
     """A tally: what one line of the user's did, how often."""
 
     what: str
@@ -111,7 +111,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class RetraceReason:
     argument: str
     cause: str
     count: int
@@ -123,7 +123,7 @@ class Blamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class FunctionFacts:
     """A function and its traces."""
 
     function: str
@@ -146,14 +146,14 @@ class Traced:
     instances: int
     """First traces of further instances of the same class."""
     called_with: str
-    blames: tuple[Blamed, ...]
+    blames: tuple[RetraceReason, ...]
     batch_sizes: tuple[int, ...] = ()
     library: bool = False
     """Whether it is a library's and not the user's own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Grows:
+class GaugeFacts:
     """A gauge."""
 
     first: float
@@ -169,14 +169,14 @@ class Facts:
     seconds: float
     """Since the program first did anything that is watched."""
     steps: int
-    step: Call | None
+    step: StreamFacts | None
     training: bool
     """Whether the step trains a model."""
-    calls: tuple[Call, ...]
-    counts: tuple[Count, ...]
-    traced: tuple[Traced, ...]
-    gauges: dict[str, Grows] = field(default_factory=dict)
-    spells: tuple[Spell, ...] = ()
+    streams: tuple[StreamFacts, ...]
+    tallies: tuple[TallyFacts, ...]
+    functions: tuple[FunctionFacts, ...]
+    gauges: dict[str, GaugeFacts] = field(default_factory=dict)
+    episodes: tuple[MachineEpisode, ...] = ()
     """What the machine did, from when to when."""
     clock: int = 0
     """The time of day minus the time of the events, in ns."""
@@ -187,23 +187,23 @@ class Facts:
     cpu_paces: tuple[float, ...] = ()
     """CPU seconds of the process per step, in equal parts of the steps."""
 
-    def of(self, *kinds: str) -> list[Call]:
+    def streams_of(self, *kinds: str) -> list[StreamFacts]:
         """Streams of these kinds, the dearest first."""
-        return sorted((c for c in self.calls if c.kind in kinds), key=lambda c: -c.seconds)
+        return sorted((c for c in self.streams if c.kind in kinds), key=lambda c: -c.seconds)
 
-    def counted(self, *what: str) -> list[Count]:
-        return sorted((c for c in self.counts if c.what in what), key=lambda c: -c.count)
+    def tallies_of(self, *what: str) -> list[TallyFacts]:
+        return sorted((c for c in self.tallies if c.what in what), key=lambda c: -c.count)
 
     def share(self, seconds: float) -> float:
         return min(1.0, seconds / self.seconds) if self.seconds > 0 else 0.0
 
     def at_line(self, file: str, line: int) -> float:
         """Seconds that the main thread was seen at a line."""
-        return sum(c.seconds for c in self.counts if c.what == "where" and (c.file, c.line) == (file, line))
+        return sum(c.seconds for c in self.tallies if c.what == "where" and (c.file, c.line) == (file, line))
 
-    def turns(self) -> int:
+    def most_iterations(self) -> int:
         """The turns of the loop that goes round most often, the step among them."""
-        return max((c.calls for c in self.calls if c.kind in ("loop", "fit", "own")), default=self.steps)
+        return max((c.calls for c in self.streams if c.kind in ("loop", "fit", "own")), default=self.steps)
 
 
 def short(file: str) -> str:
@@ -213,7 +213,7 @@ def short(file: str) -> str:
 def keras_lines(facts: Facts) -> set[tuple[str, int]]:
     """Lines on which Keras itself makes datasets and iterators."""
     kinds = ("predict", "evaluate", "fit-call", "fit", "train-on-batch")
-    return {(c.file, c.line) for c in facts.of(*kinds)}
+    return {(c.file, c.line) for c in facts.streams_of(*kinds)}
 
 
 def gather(session: Session, now: int) -> Facts:
@@ -234,13 +234,13 @@ def gather(session: Session, now: int) -> Facts:
         steps=steps,
         step=next((c for c in calls if c.is_step), None),
         training=session.step.trains,
-        calls=calls,
-        counts=tuple(_count(entry, steps, middle) for entry in session.ledger.entries.values()),
-        traced=tuple(
+        streams=calls,
+        tallies=tuple(_count(entry, steps, middle) for entry in session.ledger.entries.values()),
+        functions=tuple(
             _traced(f, functions.get((f.file, f.line)), number) for f in session.retraces.functions.values()
         ),
         gauges={name: _gauge(session, name) for name in session.gauges},
-        spells=_spells(session, step),
+        episodes=_episodes(session, step),
         clock=session.clock,
         ended=session.ended is not None,
         failed=session.ended is not None and session.ended.code != 0,
@@ -249,28 +249,28 @@ def gather(session: Session, now: int) -> Facts:
     )
 
 
-def _count(e: Entry, steps: int, middle: int) -> Count:
+def _count(e: Entry, steps: int, middle: int) -> TallyFacts:
     t = e.tally
-    return Count(
+    return TallyFacts(
         t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps, middle), e.since,
         e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded,
     )  # fmt: skip
 
 
-def _gauge(session: Session, name: str) -> Grows:
+def _gauge(session: Session, name: str) -> GaugeFacts:
     first, last, largest, _ = session.gauges.summary(name)
-    return Grows(first, last, largest, session.gauges.trend(name), session.gauges.rise(name))
+    return GaugeFacts(first, last, largest, session.gauges.trend(name), session.gauges.rise(name))
 
 
-def _spells(session: Session, step: StreamStats | None) -> tuple[Spell, ...]:
-    found = session.spells.all()
+def _episodes(session: Session, step: StreamStats | None) -> tuple[MachineEpisode, ...]:
+    found = session.machine_episodes.all()
     if step is None:
         return found
     kept, tail = step.blocks.stretch(), step.blocks.tail()
-    return tuple(with_steps(spell, kept, tail) for spell in found)
+    return tuple(with_steps(episode, kept, tail) for episode in found)
 
 
-def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> Call:
+def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> StreamFacts:
     calls, seconds, cpu, excess, staged, longest = s.calls, s.seconds, math.nan, 0.0, False, 0.0
     if is_step:  # of the others nobody asks, and there may be hundreds
         kept = s.blocks.stretch()
@@ -286,7 +286,7 @@ def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> Call:
             round(calls * own.mean()),
             seconds * float(kept.wall[own].sum() / max(kept.wall.sum(), 1e-12)),
         )
-    return Call(
+    return StreamFacts(
         id=s.info.id, name=s.info.name, kind=s.kind, file=s.info.file, line=s.info.line, calls=calls,
         seconds=seconds, median=s.median if math.isfinite(s.median) else s.seconds / max(1, s.calls),
         cpu=cpu, trend=s.trend, is_step=is_step, first_at=s.first_at, excess=excess,
@@ -347,7 +347,7 @@ def _functions(streams: list[StreamStats]) -> dict[tuple[str, int], StreamStats]
     return found
 
 
-def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int], int]) -> Traced:
+def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int], int]) -> FunctionFacts:
     newest, late = f.newest_avoidable, f.avoidable
     if newest and stats is not None and stats.calls and len(kept := stats.blocks.stretch()):
         middle = kept.start[np.searchsorted(kept.index, stats.calls / 2) - 1 if len(kept) > 1 else 0]
@@ -355,14 +355,14 @@ def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int]
         late -= late * bisect.bisect_left(newest, (int(middle), 0)) // len(newest)
     user = f.callers.most_common(1)[0][0] if f.callers else ("", 0)
     blames = sorted(f.blames.values(), key=lambda b: -b.count)
-    return Traced(
+    return FunctionFacts(
         function=f.function, file=f.file, line=f.line, user_file=user[0], user_line=user[1],
         count=f.count, nested=f.nested, calls=max(stats.calls if stats else 0, f.count - f.nested),
         seconds=f.seconds, avoidable=f.avoidable, avoidable_seconds=f.avoidable_seconds,
         late=late, since=number(newest[0][0]) if newest else 0, longest=f.longest / 1e9, jit=f.jit,
         instances=sum(b.count for b in blames if b.cause == "new-instance"), called_with=f.called_with,
         blames=tuple(
-            Blamed(
+            RetraceReason(
                 b.argument, b.cause, b.count, len(b.values), b.example.before, b.example.after,
                 b.example.after_class, (b.example.before_dtype, b.example.after_dtype),
             )

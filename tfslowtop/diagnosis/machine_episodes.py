@@ -36,7 +36,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
+class MachineEpisode:
     """A condition that held for a while."""
 
     cause: str
@@ -74,7 +74,7 @@ class Spell:
 
 @dataclass(slots=True)
 class _Open:
-    """A spell that is going on, or was a moment ago."""
+    """An episode that is going on, or was a moment ago."""
 
     since: int
     until: int
@@ -96,19 +96,21 @@ class _Open:
     def confirmed(self) -> bool:
         return self.until - self.since >= HOLDS
 
-    def spell(self, key: Key, lasting: bool) -> Spell:
+    def episode(self, key: Key, lasting: bool) -> MachineEpisode:
         during = {name: total / count for name, (total, count) in self.sums.items()}
         if self.bits is not None:
             during["throttle"] = self.bits
-        return Spell(*key, self.since, self.until, lasting, self.lost, self.begun, self.before, during)
+        return MachineEpisode(
+            *key, self.since, self.until, lasting, self.lost, self.begun, self.before, during
+        )
 
 
-class Spells:
+class MachineEpisodes:
     def __init__(self) -> None:
         self._at = 0
         self._rows: deque[tuple[int, dict[str, dict[str, float]]]] = deque(maxlen=_ROWS)
         self._open: dict[Key, _Open] = {}
-        self._over: dict[Key, list[Spell]] = {}
+        self._over: dict[Key, list[MachineEpisode]] = {}
         """The longest of each kind that is over, and the newest."""
         self._sums: dict[Key, tuple[int, float]] = {}
         """Of all that are over: how many, and the seconds lost."""
@@ -132,23 +134,23 @@ class Spells:
             if at - mine.until > (_AWAY if mine.confirmed else _LEFT):
                 del self._open[key]
                 if mine.confirmed:
-                    self._close(key, mine.spell(key, False))
+                    self._close(key, mine.episode(key, False))
         self._rows.append((at, devices))
         return any(news)
 
-    def all(self) -> tuple[Spell, ...]:
+    def all(self) -> tuple[MachineEpisode, ...]:
         """One of each kind: that which lasts, or else the longest."""
         found = {key: longest for key, (longest, _) in self._over.items()}
-        found |= {key: mine.spell(key, True) for key, mine in self._open.items() if mine.confirmed}
+        found |= {key: mine.episode(key, True) for key, mine in self._open.items() if mine.confirmed}
         result = []
-        for key, spell in found.items():
+        for key, episode in found.items():
             times, lost = self._sums.get(key, (0, 0.0))
-            more = (times + 1, lost) if spell.lasting else (times, lost - spell.lost)
-            result.append(replace(spell, times=more[0], others_lost=more[1]))
+            more = (times + 1, lost) if episode.lasting else (times, lost - episode.lost)
+            result.append(replace(episode, times=more[0], others_lost=more[1]))
         return tuple(result)
 
     def _judge(self, at: int, elapsed: int, condition: Condition, label: str, now: Readings) -> bool:
-        """Whether with this row it is a spell."""
+        """Whether with this row it is an episode."""
         key = condition.cause, label
         mine = self._open.get(key)
 
@@ -167,7 +169,7 @@ class Spells:
         return mine.confirmed and not known
 
     def _calm(self, key: Key) -> list[dict[str, float]]:
-        """The rows of the time before: since the last spell of this kind, if that was within the half minute.
+        """The rows of the time before: since the last episode of this kind, if that was within the half minute.
 
         A device that was lost in between has none: it does not get slower when it comes back as it was.
         """
@@ -178,25 +180,25 @@ class Spells:
         values = [row[name] for row in self._calm(key) if name in row]
         return sum(values) / len(values) if len(values) >= _CALM else math.nan
 
-    def _close(self, key: Key, spell: Spell) -> None:
-        longest = max((self._over.get(key, [spell])[0], spell), key=lambda s: s.seconds)
-        self._over[key] = [longest, spell]
+    def _close(self, key: Key, episode: MachineEpisode) -> None:
+        longest = max((self._over.get(key, [episode])[0], episode), key=lambda s: s.seconds)
+        self._over[key] = [longest, episode]
         times, lost = self._sums.get(key, (0, 0.0))
-        self._sums[key] = times + 1, lost + spell.lost
+        self._sums[key] = times + 1, lost + episode.lost
 
 
-def with_steps(spell: Spell, kept: Stretch, tail: Stretch) -> Spell:
+def with_steps(episode: MachineEpisode, kept: Stretch, tail: Stretch) -> MachineEpisode:
     """The same, with what a step took before it and while it lasted; `tail` has the last seconds in full."""
     start = np.concatenate((kept.start, tail.start))
     wall = np.concatenate((kept.wall, tail.wall))
-    during = wall[(start >= spell.since) & (start <= spell.until)]
-    before = wall[(start >= spell.since - _BEFORE) & (start < spell.since)] if spell.begun else wall[:0]
-    first = int(np.searchsorted(kept.start, spell.since))
-    if spell.begun and len(before) < _STEPS:
+    during = wall[(start >= episode.since) & (start <= episode.until)]
+    before = wall[(start >= episode.since - _BEFORE) & (start < episode.since)] if episode.begun else wall[:0]
+    first = int(np.searchsorted(kept.start, episode.since))
+    if episode.begun and len(before) < _STEPS:
         # Of a long run few steps are kept, and of slow ones there are few: the last that there are.
         before = kept.wall[max(0, first - _STEPS) : first]
     return replace(
-        spell,
+        episode,
         step=int(kept.index[min(first, len(kept) - 1)]) if len(kept) else 0,
         step_before=_median(before),
         step_during=_median(during),

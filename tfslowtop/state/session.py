@@ -28,7 +28,7 @@ from ..diagnosis.engine import diagnose, healthy
 from ..diagnosis.facts import gather
 from ..diagnosis.finding import Finding
 from ..diagnosis.ledger import Ledger
-from ..diagnosis.machine_episodes import Spells
+from ..diagnosis.machine_episodes import MachineEpisodes
 from ..stats.blocks import Stretch
 from .gauges import MOST as MOST_GAUGES
 from .gauges import Gauges
@@ -63,7 +63,7 @@ class Session:
         self.step = Step(on_toggle=self.gauges.toggle)
         self.retraces = Retraces()
         self.ledger = Ledger()
-        self.spells = Spells()
+        self.machine_episodes = MachineEpisodes()
         self.clock = 0
         """The time of day minus the time of the events, in ns: to say when something was."""
         self.failure: events.Failed | None = None
@@ -124,7 +124,7 @@ class Session:
         for gauge in gauges:
             self.readings[gauge.name] = gauge.value
         self._recent.add(gauges, self.readings)
-        if self.step.iterations and gauges and self.spells.add(gauges[-1].at, self.readings, self._gpus):
+        if self.step.iterations and gauges and self.machine_episodes.add(gauges[-1].at, self.readings, self._gpus):
             self._thought = 0  # report it at once
         # A process that has ended has no memory: that is not a reading.
         self._waiting += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != GAUGE_RSS)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..busy import busy
-from ..facts import Call, Count, Facts, keras_lines, short
+from ..facts import Facts, StreamFacts, TallyFacts, keras_lines, short
 from ..finding import Finding
 from ..make import finding, ms, size
 from ..texts import FED_WHOLE, WEIGHTS
@@ -44,8 +44,8 @@ def input_bound(facts: Facts) -> list[Finding]:
     if step is None or facts.steps < 5:
         return []
     fitting = step.kind == "fit"
-    python = [c for c in facts.of("data-python-op", "data-library-python-op") if c.seconds > 0]
-    waits = [c for c in facts.of("data-wait") if not fitting or _typical(c, step)]
+    python = [c for c in facts.streams_of("data-python-op", "data-library-python-op") if c.seconds > 0]
+    waits = [c for c in facts.streams_of("data-wait") if not fitting or _typical(c, step)]
     if fitting and not python and not _own_datasets(facts):
         return []  # arrays that Keras cuts into batches itself: nothing there is the user's to change
     # Inside fit only some of the waits are read; they stand for all batches.
@@ -66,13 +66,13 @@ def input_bound(facts: Facts) -> list[Finding]:
     return []
 
 
-def _own_datasets(facts: Facts) -> list[Count]:
+def _own_datasets(facts: Facts) -> list[TallyFacts]:
     """Those that the program makes itself; Keras makes its own on the line that calls it."""
     keras = keras_lines(facts)
-    return [c for c in facts.counted("dataset") if c.is_users and (c.file, c.line) not in keras]
+    return [c for c in facts.tallies_of("dataset") if c.is_users and (c.file, c.line) not in keras]
 
 
-def _never_kept(facts: Facts) -> Count | None:
+def _never_kept(facts: Facts) -> TallyFacts | None:
     """The first parallel map, if no dataset of the program's keeps what it makes."""
     own = _own_datasets(facts)
     if any("Cache" in c.symbol or "Snapshot" in c.symbol for c in own):
@@ -81,14 +81,19 @@ def _never_kept(facts: Facts) -> Count | None:
     return min(maps, key=lambda c: c.line, default=None)
 
 
-def _typical(wait: Call, step: Call) -> bool:
+def _typical(wait: StreamFacts, step: StreamFacts) -> bool:
     """Whether what was seen of the waiting inside fit speaks for its batches: the first batch of a new model is
     traced, which looks like waiting. A wait is the mean of a second's batches, so means are compared."""
     return wait.calls >= READ * step.calls and wait.median <= SPEAKS * step.seconds / step.calls
 
 
 def _waiting(
-    facts: Facts, step: Call, wait: Call, waited: float, python: list[Call], weight: float = 1.0
+    facts: Facts,
+    step: StreamFacts,
+    wait: StreamFacts,
+    waited: float,
+    python: list[StreamFacts],
+    weight: float = 1.0,
 ) -> list[Finding]:
     place, what, remedy, reason = (wait.file, wait.line), "", "", "pipeline"
     one_by_one = ("_MapDataset", "_FlatMapDataset", "_FilterDataset")
@@ -96,7 +101,7 @@ def _waiting(
     shuffles = [c for c in _own_datasets(facts) if c.symbol == "_ShuffleDataset"]
     if python and python[0].seconds >= 0.3 * waited:
         op = python[0]
-        name, seen = op.name, [c for c in facts.counted("where-called-back") if c.file]
+        name, seen = op.name, [c for c in facts.tallies_of("where-called-back") if c.file]
         generators = [c for c in maps if c.symbol == "_FlatMapDataset"]  # from_generator makes one
         if op.is_users:
             place = (op.file, op.line)
@@ -147,7 +152,7 @@ def host(facts: Facts) -> list[Finding]:
     steps = max(1, facts.steps)
     found = _weights(facts)
     told = {(c.file, c.line) for c in moved(facts)[0]} if found else set()
-    for c in facts.counted("host-copy"):
+    for c in facts.tallies_of("host-copy"):
         if (c.file, c.line) in told:
             continue
         fed = c.symbol == "feed_dict"
@@ -167,7 +172,7 @@ def host(facts: Facts) -> list[Finding]:
                 least=COPYING,
             )
             found += [made] if made else []
-    for c in facts.counted("host-sync"):
+    for c in facts.tallies_of("host-sync"):
         if (c.file, c.line) in told:
             continue
         many, large = c.count >= PULLS * steps, c.size / steps >= 4 * LARGE
@@ -191,13 +196,13 @@ def host(facts: Facts) -> list[Finding]:
 def feeding(facts: Facts) -> list[Finding]:
     """Large arrays that are copied into each run of a Session: some runs were traced to see what that takes."""
     found = []
-    for c in facts.counted("run-trace"):
-        runs = [r for r in facts.of("session-run") if (r.file, r.line) == (c.file, c.line)]
+    for c in facts.tallies_of("run-trace"):
+        runs = [r for r in facts.streams_of("session-run") if (r.file, r.line) == (c.file, c.line)]
         if c.symbol != "feeding" or not runs or runs[0].calls < 5:
             continue
         converted = sum(
             h.seconds
-            for h in facts.counted("host-copy")
+            for h in facts.tallies_of("host-copy")
             if (h.symbol, h.file, h.line) == ("feed_dict", c.file, c.line)
         )
         each = min(c.seconds / c.count - converted / runs[0].calls, runs[0].median)  # that is told by itself
@@ -219,22 +224,22 @@ def feeding(facts: Facts) -> list[Finding]:
     return found
 
 
-def _asking(facts: Facts, pulled: Count) -> float:
+def _asking(facts: Facts, pulled: TallyFacts) -> float:
     """Seconds in which the line that pulls was seen to ask for arrays: a variable's is read first."""
-    there = (c for c in facts.counted("where") if (c.file, c.line) == (pulled.file, pulled.line))
+    there = (c for c in facts.tallies_of("where") if (c.file, c.line) == (pulled.file, pulled.line))
     return sum(c.seconds for c in there if busy(c).callee in ASKS)
 
 
-def moved(facts: Facts) -> tuple[list[Count], float]:
+def moved(facts: Facts) -> tuple[list[TallyFacts], float]:
     """Looks at lines of the program's that have all weights of a model as arrays, and how many bytes per step they
     move; none where that is little."""
     there = [
         c
-        for c in facts.counted("where")
+        for c in facts.tallies_of("where")
         if c.late > 0.2 and c.is_users and busy(c).callee in ("get_weights", "set_weights")
     ]
     lines = {(c.file, c.line) for c in there}
-    copies = (c for c in facts.counted("host-sync", "host-copy") if (c.file, c.line) in lines)
+    copies = (c for c in facts.tallies_of("host-sync", "host-copy") if (c.file, c.line) in lines)
     per_step = sum(c.size for c in copies) / max(1, facts.steps)
     return (there, per_step) if per_step >= LARGE else ([], 0.0)
 
@@ -246,7 +251,11 @@ def _weights(facts: Facts) -> list[Finding]:
         return []
     # Looks at lines are no clock: what functions have taken was not taken there.
     steps, step = max(1, facts.steps), facts.step
-    rest = step.seconds - sum(c.seconds for c in facts.of("function", "session-run")) if step else math.inf
+    rest = (
+        step.seconds - sum(c.seconds for c in facts.streams_of("function", "session-run"))
+        if step
+        else math.inf
+    )
     seconds = max(0.0, min(sum(c.seconds for c in there), rest))
     worst = max(there, key=lambda c: (busy(c).callee == "get_weights", c.seconds))  # they are pulled first
     name = busy(worst).callee
@@ -269,8 +278,10 @@ def _weights(facts: Facts) -> list[Finding]:
 def callbacks(facts: Facts) -> list[Finding]:
     """A callback of the user's, or Keras' own that writes; and saving in a loop of one's own."""
     found = []
-    fits = facts.of("fit-call") or facts.of("fit")  # the call is known when it is over, its batches before
-    every = [c for c in facts.counted("callback") if c.seconds > 0]
+    fits = facts.streams_of("fit-call") or facts.streams_of(
+        "fit"
+    )  # the call is known when it is over, its batches before
+    every = [c for c in facts.tallies_of("callback") if c.seconds > 0]
     if fits and every:
         worst = max(every, key=lambda c: c.seconds)
         place = (worst.file, worst.line) if worst.is_users else (fits[0].file, fits[0].line)
@@ -286,7 +297,7 @@ def callbacks(facts: Facts) -> list[Finding]:
             least=CALLBACKS,
         )
         found += [made] if made and worst.count >= 3 else []
-    for c in facts.counted("save", "flush"):
+    for c in facts.tallies_of("save", "flush"):
         if any(f.file == c.file and f.line <= c.line and c.seconds <= f.cost_seconds for f in found):
             continue  # that is what the callback does
         if c.count >= 5 and c.count >= 0.3 * facts.steps and c.is_users:
@@ -308,8 +319,8 @@ def callbacks(facts: Facts) -> list[Finding]:
 
 def summaries(facts: Facts) -> list[Finding]:
     """Summaries that a Session computes at each step: in a run of their own, or within another."""
-    alone = {(c.file, c.line) for c in facts.counted("summaries")}
-    for call in facts.of("session-run"):
+    alone = {(c.file, c.line) for c in facts.tallies_of("summaries")}
+    for call in facts.streams_of("session-run"):
         place = (call.file, call.line)
         share, traced = _part_of_run(facts, place)
         if place in alone:
@@ -338,7 +349,7 @@ def summaries(facts: Facts) -> list[Finding]:
 
 def _part_of_run(facts: Facts, place: tuple[str, int]) -> tuple[float, int]:
     """The summaries' part of what the ops of a run take at a line, over runs with and without; how many were traced."""
-    seen = {c.symbol: c for c in facts.counted("run-trace") if (c.file, c.line) == place}
+    seen = {c.symbol: c for c in facts.tallies_of("run-trace") if (c.file, c.line) == place}
     told, others, without = (seen.get(name) for name in ("summaries", "others", "without"))
     if told is None or others is None or not told.seconds:
         return 0.0, 0

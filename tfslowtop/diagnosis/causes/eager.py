@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..facts import Call, Count, Facts
+from ..facts import Facts, StreamFacts, TallyFacts
 from ..finding import Finding
 from ..make import finding, ms
 from ..texts import SWITCHED
@@ -37,7 +37,7 @@ def inside(facts: Facts) -> float:
     work = {*_WORK, "library-function"} - {"fit-call"} if fitting else {*_WORK}
     if _switched(facts):
         work -= {"function", "library-function"}
-    return sum(c.seconds for c in facts.of(*work, "data-wait"))
+    return sum(c.seconds for c in facts.streams_of(*work, "data-wait"))
 
 
 def _switched(facts: Facts) -> bool:
@@ -56,27 +56,27 @@ def eager(facts: Facts) -> tuple[float, float]:
     return level * step.seconds / step.calls, max(0.0, step.seconds - inside(facts))
 
 
-def hottest(facts: Facts, *names: str) -> Count | None:
+def hottest(facts: Facts, *names: str) -> TallyFacts | None:
     """The line with most of the eager ops that were looked at; of these names only, if given."""
     lines: dict[tuple[str, int], int] = {}
-    for c in facts.counted("eager-op-sample"):
+    for c in facts.tallies_of("eager-op-sample"):
         if c.file and c.late > 0.2 and (not names or c.symbol in names):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0) + c.count
     if not lines:
         return None
     place = max(lines, key=lambda p: lines[p])
-    return next(c for c in facts.counted("eager-op-sample") if (c.file, c.line) == place)
+    return next(c for c in facts.tallies_of("eager-op-sample") if (c.file, c.line) == place)
 
 
-def _at(count: Count | None) -> tuple[str, int] | None:
+def _at(count: TallyFacts | None) -> tuple[str, int] | None:
     return (count.file, count.line) if count else None
 
 
-def _called_from(facts: Facts, step: Call) -> tuple[str, int] | None:
+def _called_from(facts: Facts, step: StreamFacts) -> tuple[str, int] | None:
     """The line of the step's own loop from which most of the ops are called: what it calls is the function to
     compile, whatever that calls in turn."""
-    turns = [c for c in facts.counted("eager-op-turn") if (c.symbol, c.file) == (step.name, step.file)]
-    every = sum(c.count for c in facts.counted("eager-op-sample"))
+    turns = [c for c in facts.tallies_of("eager-op-turn") if (c.symbol, c.file) == (step.name, step.file)]
+    every = sum(c.count for c in facts.tallies_of("eager-op-sample"))
     most = turns[0] if turns and turns[0].line >= step.line else None
     return _at(most) if most and most.count >= MOST_OPS * every else None
 
@@ -117,7 +117,7 @@ def eager_step(facts: Facts) -> list[Finding]:
     return [made] if made else []
 
 
-def _round(facts: Facts, step: Call, ops: float) -> Call | None:
+def _round(facts: Facts, step: StreamFacts, ops: float) -> StreamFacts | None:
     """Where the step is a loop of few ops that goes round and round inside another one, the turn of that one:
     a simulation of some hundred moments. Training with few ops is as it should be."""
     turn = around(facts, step)
@@ -126,11 +126,11 @@ def _round(facts: Facts, step: Call, ops: float) -> Call | None:
     return turn
 
 
-def around(facts: Facts, step: Call) -> Call | None:
+def around(facts: Facts, step: StreamFacts) -> StreamFacts | None:
     """The loop around the step that has several steps in each of its turns."""
     loops = [
         c
-        for c in facts.of("loop")
+        for c in facts.streams_of("loop")
         if c.seconds >= 0.9 * step.seconds and LEAST_ROUNDS <= c.calls <= step.calls / LEAST_ROUNDS
     ]
     return max(loops, key=lambda c: c.calls, default=None)
@@ -139,7 +139,7 @@ def around(facts: Facts, step: Call) -> Call | None:
 def _eager_without_step(facts: Facts) -> list[Finding]:
     """No loop was told apart, but ops run by the thousand, and the main thread is with them."""
     rate, line = facts.gauges.get("eager ops per second"), hottest(facts)
-    inside = sum(c.seconds for c in facts.counted("where") if c.package == "tensorflow")
+    inside = sum(c.seconds for c in facts.tallies_of("where") if c.package == "tensorflow")
     often = 0.5 * rate.largest if rate is not None else 0.0
     if rate is None or line is None or often < 1000 or inside < 0.6 * facts.seconds:
         return []
@@ -160,16 +160,16 @@ def _eager_without_step(facts: Facts) -> list[Finding]:
 def predict_loop(facts: Facts) -> list[Finding]:
     """Keras' loops with next to nothing in them, again and again."""
     found = []
-    every = facts.of("predict", "evaluate", "fit-call")
-    inside = sum(c.seconds for c in facts.of("library-function") if c.file.endswith(_TRAINERS))
+    every = facts.streams_of("predict", "evaluate", "fit-call")
+    inside = sum(c.seconds for c in facts.streams_of("library-function") if c.file.endswith(_TRAINERS))
     around = 1 - min(1.0, inside / max(sum(c.seconds for c in every), 1e-9))
     for call in every:
         if call.calls < LEAST_PREDICTS or not call.file or around < MOSTLY_AROUND:
             continue
-        batches = sum(f.calls for f in facts.of("fit") if (f.file, f.line) == (call.file, call.line))
+        batches = sum(f.calls for f in facts.streams_of("fit") if (f.file, f.line) == (call.file, call.line))
         if call.median > LONG_PREDICT or (call.kind == "fit-call" and batches > 4 * call.calls):
             continue
-        if call.calls < 0.3 * facts.steps and call.calls < 0.3 * facts.turns():
+        if call.calls < 0.3 * facts.steps and call.calls < 0.3 * facts.most_iterations():
             continue
         name = "fit" if call.kind == "fit-call" else call.kind
         made = finding(
@@ -190,7 +190,7 @@ def predict_loop(facts: Facts) -> list[Finding]:
 
 def python_op(facts: Facts) -> list[Finding]:
     """Python that the step itself has to wait for; what runs in a pipeline is input-bound's."""
-    ops = [c for c in facts.of("python-op") if c.calls >= 5]
+    ops = [c for c in facts.streams_of("python-op") if c.calls >= 5]
     if not ops:
         return []
     worst = ops[0]

@@ -17,12 +17,12 @@ LEAST_SESSIONS = 5
 
 def graph_growth(facts: Facts) -> list[Finding]:
     """Ops that lines of the user's add to a graph that is being run, at step after step."""
-    lines = [c for c in facts.counted("graph-op") if c.count >= LEAST_OPS and c.late > 0.25]
+    lines = [c for c in facts.tallies_of("graph-op") if c.count >= LEAST_OPS and c.late > 0.25]
     added = sum(c.count for c in lines)
     steps = max(1, facts.steps)
     if not lines or added < OPS_PER_STEP * steps:
         return []
-    runs = facts.of("session-run")
+    runs = facts.streams_of("session-run")
     ops = facts.gauges.get("graph ops")
     worst = lines[0]
     rise = ""
@@ -49,8 +49,8 @@ def graph_growth(facts: Facts) -> list[Finding]:
 
 
 def sessions(facts: Facts) -> list[Finding]:
-    lines = [c for c in facts.counted("session") if c.count >= LEAST_SESSIONS]
-    runs = facts.of("session-run")
+    lines = [c for c in facts.tallies_of("session") if c.count >= LEAST_SESSIONS]
+    runs = facts.streams_of("session-run")
     total = sum(r.calls for r in runs)
     opened = sum(c.count for c in lines)
     left, rss = facts.gauges.get("open sessions"), facts.gauges.get("rss")

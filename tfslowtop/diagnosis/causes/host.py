@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from ..busy import busy, loggers, looks, seen
-from ..facts import Call, Facts
+from ..facts import Facts, StreamFacts
 from ..finding import Finding
 from ..make import finding, ms
 from .eager import hottest, inside
@@ -67,7 +67,7 @@ def preparing(facts: Facts) -> list[Finding]:
     taken = min(sum(lines.values()), step.seconds - inside(facts))
     if taken < PREPARING * step.seconds:
         return []
-    calls = sum(c.calls for c in facts.of("function", "model-call", "predict", "predict-on-batch"))
+    calls = sum(c.calls for c in facts.streams_of("function", "model-call", "predict", "predict-on-batch"))
     if calls > ACTS * facts.steps or step.kind == "fit" or taken < DRAWING * step.calls:
         return []
     place, most = next(iter(lines.items()))
@@ -143,9 +143,9 @@ def growing_input(facts: Facts) -> list[Finding]:
     return [made] if made else []
 
 
-def _several_fits(facts: Facts, step: Call) -> bool:
+def _several_fits(facts: Facts, step: StreamFacts) -> bool:
     """Whether the steps are batches of more than one fit: of other models, which take as long as they take."""
-    fits = sum(c.calls for c in facts.of("fit-call"))  # one is known when it is over
+    fits = sum(c.calls for c in facts.streams_of("fit-call"))  # one is known when it is over
     return step.kind == "fit" and (fits > 1 or (fits == 1 and not facts.ended))
 
 
@@ -167,11 +167,11 @@ def _climbs(facts: Facts) -> bool:
     return rises >= len(paces) - 2 and own >= OWN_PART * sum(g for g, _ in growth)
 
 
-def _growing_line(facts: Facts, step: Call, own: bool) -> tuple[str, int]:
+def _growing_line(facts: Facts, step: StreamFacts, own: bool) -> tuple[str, int]:
     """The line that takes more and more, of Python of the program's own only if so asked; or where pieces are
     joined, if that is one of those that do."""
     lines: dict[tuple[str, int], float] = {}
-    for c in facts.counted("where"):
+    for c in facts.tallies_of("where"):
         if c.file and c.package != "tracing" and (busy(c).python or not own):
             lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.growth
     most = max(lines, key=lambda p: lines[p], default=(step.file, step.line))

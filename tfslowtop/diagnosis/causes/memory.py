@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..facts import Count, Facts, Grows
+from ..facts import Facts, GaugeFacts, TallyFacts
 from ..finding import Finding
 from ..make import finding, size
 
@@ -32,7 +32,7 @@ UNNAMED = (
 )
 
 
-def _per_step(rss: Grows) -> float:
+def _per_step(rss: GaugeFacts) -> float:
     """Bytes per step, so far as it is sure that it rises."""
     trend = rss.trend
     rises = trend is not None and trend.direction == "rising" and trend.low > LEAK_PER_STEP
@@ -52,7 +52,7 @@ def leaks(facts: Facts) -> list[Finding]:
     if rss is None or step is None or facts.steps < 30:
         return []
     kept = sorted(
-        (c for c in facts.counted("kept-tensor", "kept-object") if c.late > 0.2), key=lambda c: -c.size
+        (c for c in facts.tallies_of("kept-tensor", "kept-object") if c.late > 0.2), key=lambda c: -c.size
     )
     holder = kept[0] if kept else None
     per = _per_step(rss)
@@ -96,9 +96,9 @@ def leaks(facts: Facts) -> list[Finding]:
     return [made] if made else []
 
 
-def _draw(facts: Facts, per: float) -> Count | None:
+def _draw(facts: Facts, per: float) -> TallyFacts | None:
     """The line whose random numbers explain the growth."""
-    draws = [c for c in facts.counted("seeded-draw") if c.late > 0.2 and c.file]
+    draws = [c for c in facts.tallies_of("seeded-draw") if c.late > 0.2 and c.file]
     if sum(c.count for c in draws) * KERNEL < EXPLAINS * per * facts.steps:
         return None
     return draws[0]
@@ -109,7 +109,7 @@ def _share(facts: Facts, per: float) -> float:
     return min(1.0, per * facts.steps / max(facts.gauges["rss"].last, 1.0))
 
 
-def _kernels(facts: Facts, draw: Count, per: float) -> list[Finding]:
+def _kernels(facts: Facts, draw: TallyFacts, per: float) -> list[Finding]:
     if per * facts.steps < SLOW_LEAK * facts.gauges["rss"].last:
         return []
     made = finding(
@@ -130,11 +130,11 @@ def _kernels(facts: Facts, draw: Count, per: float) -> list[Finding]:
 
 def collector(facts: Facts) -> list[Finding]:
     pauses, runs = facts.gauges.get("gc pause seconds"), facts.gauges.get("gc collections")
-    streams = facts.of("gc")
+    streams = facts.streams_of("gc")
     if pauses is None or not streams or facts.steps < 5 or streams[0].calls < LEAST_PAUSES:
         return []
     seconds, longest = streams[0].seconds, streams[0].seconds / max(1, streams[0].calls)
-    worst = max(facts.counted("gc-pause"), key=lambda c: c.seconds * c.late, default=None)
+    worst = max(facts.tallies_of("gc-pause"), key=lambda c: c.seconds * c.late, default=None)
     if worst is not None and (worst.seconds < ASKED * seconds or not worst.file):
         worst = None  # it comes by itself, wherever the program happens to be
     place = (

@@ -32,8 +32,8 @@ def applies(facts: Facts) -> bool:
 
 def joining(facts: Facts) -> list[Finding]:
     """An array that is joined with more to a new one of the same name, and has grown that way."""
-    grown = {last(c.symbol): c for c in facts.counted("grown-array") if c.late >= STILL}
-    joins = [(c, last(c.array)) for c in facts.counted("where") if c.array]
+    grown = {last(c.symbol): c for c in facts.tallies_of("grown-array") if c.late >= STILL}
+    joins = [(c, last(c.array)) for c in facts.tallies_of("where") if c.array]
     lines = [(c, grown[name]) for c, name in joins if name in grown and c.file]
     if not lines or not applies(facts):
         return []
@@ -80,7 +80,7 @@ def each(facts: Facts) -> list[Finding]:
 def keeping(facts: Facts) -> list[Finding]:
     """A list, dict or set of the program's that grows to the end."""
     rss = facts.gauges.get("rss")
-    kept = [c for c in facts.counted("kept-object") if c.late >= STILL and not c.bounded]
+    kept = [c for c in facts.tallies_of("kept-object") if c.late >= STILL and not c.bounded]
     if rss is None or not kept or not applies(facts):
         return []
     most = max(kept, key=lambda c: c.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..facts import Call, Count, Facts
+from ..facts import StreamFacts, TallyFacts, Facts
 from ..finding import Finding
 from ..make import finding, ms, per_step
 from .eager import around, eager, inside
@@ -31,8 +31,10 @@ def per_sample(facts: Facts) -> list[Finding]:
 
 def _map_fn(facts: Facts) -> Finding | None:
     """tf.map_fn in the function that takes most of the time."""
-    for used in facts.counted("map-fn"):
-        owners = [c for c in facts.of("function", "step") if c.file == used.file and c.line <= used.line]
+    for used in facts.tallies_of("map-fn"):
+        owners = [
+            c for c in facts.streams_of("function", "step") if c.file == used.file and c.line <= used.line
+        ]
         owner = max(owners, key=lambda c: c.line, default=None) or _whole(facts, used)
         seconds = owner.seconds if owner else facts.at_line(used.file, used.line)
         if owner is not None and owner.calls < 3:
@@ -56,13 +58,13 @@ def _map_fn(facts: Facts) -> Finding | None:
     return None
 
 
-def _whole(facts: Facts, used: Count) -> Call | None:
+def _whole(facts: Facts, used: TallyFacts) -> StreamFacts | None:
     """The function that is nearly all of the step, or fit, for what was used in traces only: by a layer, say."""
     step = facts.step
     fits = step is not None and step.kind == "fit"
-    most = step if fits else max(facts.of("function"), key=lambda c: c.seconds, default=None)
-    own = [f for f in facts.traced if most and (f.file, f.line) == (most.file, most.line)]
-    traces = sum(f.count for f in (facts.traced if fits else own))
+    most = step if fits else max(facts.streams_of("function"), key=lambda c: c.seconds, default=None)
+    own = [f for f in facts.functions if most and (f.file, f.line) == (most.file, most.line)]
+    traces = sum(f.count for f in (facts.functions if fits else own))
     if most is None or step is None or used.count > 1 + 2 * traces:
         return None
     return most if most.seconds >= WHOLE * step.seconds else None
@@ -70,10 +72,10 @@ def _whole(facts: Facts, used: Count) -> Call | None:
 
 def _rows(facts: Facts) -> Finding | None:
     """A model that is called with one row after the other of the same array, or with one item after the other."""
-    for rows in facts.counted("one-row", "one-item"):
+    for rows in facts.tallies_of("one-row", "one-item"):
         calls = [
             c
-            for c in facts.of("model-call", "predict-on-batch")
+            for c in facts.streams_of("model-call", "predict-on-batch")
             if (c.file, c.line) == (rows.file, rows.line)
         ]
         if rows.count < LEAST_ROWS or not calls or calls[0].median > SHORT_ROW or facts.training:
@@ -88,7 +90,7 @@ def _rows(facts: Facts) -> Finding | None:
             weight=0.9,
             symbol=calls[0].name,
             least=0.2,
-            remedy="Call the model with the whole array, or with some hundred of them at a time.",
+            remedy="StreamFacts the model with the whole array, or with some hundred of them at a time.",
             calls=calls[0].calls,
         )
         if made:
@@ -99,12 +101,12 @@ def _rows(facts: Facts) -> Finding | None:
 def _calls_per_item(facts: Facts) -> Finding | None:
     """Many short calls per step, or a call per turn with a batch of one that was cut out of a tensor."""
     steps = max(1, facts.steps)
-    cut = {(c.file, c.line) for c in facts.counted("eager-op-sample") if c.symbol == "StridedSlice"}
-    pulls = facts.counted("host-sync")
-    functions = {(f.file, f.line): f for f in reversed(facts.traced)}
+    cut = {(c.file, c.line) for c in facts.tallies_of("eager-op-sample") if c.symbol == "StridedSlice"}
+    pulls = facts.tallies_of("host-sync")
+    functions = {(f.file, f.line): f for f in reversed(facts.functions)}
     # What is cut out after the call is cut out of its result; who first called it before the loop serves.
     first = facts.step.line if facts.step else 0
-    for call in facts.of("function", "model-call", "predict-on-batch"):
+    for call in facts.streams_of("function", "model-call", "predict-on-batch"):
         if call.calls < 100 or call.median > SHORT_CALL or call.is_step:
             continue
         traced = functions.get((call.file, call.line))
@@ -142,20 +144,24 @@ def _calls_per_item(facts: Facts) -> Finding | None:
     return None
 
 
-def _decides(pulls: list[Count], place: tuple[str, int], last: int, calls: int) -> bool:
+def _decides(pulls: list[TallyFacts], place: tuple[str, int], last: int, calls: int) -> bool:
     """Whether Python needs each result before the next call, as an agent in its world does."""
     own = (c.count for c in pulls if c.file == place[0] and place[1] <= c.line <= last)
     return sum(own) >= 0.5 * calls
 
 
 def _acts(
-    facts: Facts, pulls: list[Count], place: tuple[str, int], call: Call, cut: set[tuple[str, int]]
+    facts: Facts,
+    pulls: list[TallyFacts],
+    place: tuple[str, int],
+    call: StreamFacts,
+    cut: set[tuple[str, int]],
 ) -> bool:
     """The same on further lines: once per turn of a loop that has as much else to do, a world to move.
 
     Not where the loop goes through a tensor: its rows are there before the first call.
     """
-    loops = [c for c in facts.of("loop") if c.file == place[0]]
+    loops = [c for c in facts.streams_of("loop") if c.file == place[0]]
     loop = max((c for c in loops if c.line <= place[1]), key=lambda c: c.line, default=None)
     if loop is None or (loop.file, loop.line) in cut or not 0.8 * call.calls <= loop.calls <= call.calls:
         return False
@@ -169,7 +175,7 @@ def _acts(
 
 def _indexing(facts: Facts) -> Finding | None:
     """Elements taken out of a tensor one by one by Python."""
-    samples = facts.counted("eager-op-sample")
+    samples = facts.tallies_of("eager-op-sample")
     total = sum(c.count for c in samples)
     slices = [
         c for c in samples if c.symbol in ("StridedSlice", "GatherV2", "Unpack") and c.late > 0.2 and c.file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..busy import busy
-from ..facts import Count, Facts, keras_lines
+from ..facts import Facts, TallyFacts, keras_lines
 from ..finding import Finding
 from ..make import LEAST_SHARE, finding, ms, per_step
 
@@ -20,13 +20,13 @@ FEW = 8
 LONG = 3.0
 
 
-def _again(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[Count]:
+def _again(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[TallyFacts]:
     """Lines that go on creating while the steps go by."""
     least = max(LEAST, per_step * facts.steps)
-    saving = {(c.file, c.line) for c in facts.counted("save")}  # Keras makes objects to compare with
+    saving = {(c.file, c.line) for c in facts.tallies_of("save")}  # Keras makes objects to compare with
     lines = [
         c
-        for c in facts.counted(*what)
+        for c in facts.tallies_of(*what)
         if c.count >= least and c.late > 0.2 and c.file and (c.file, c.line) not in saving
     ]
     return sorted(lines, key=lambda c: -c.seconds)
@@ -43,15 +43,15 @@ def models(facts: Facts) -> list[Finding]:
     worst = built[0]
     retraced = sum(
         f.avoidable_seconds + (f.seconds if f.instances >= LEAST else 0.0)
-        for f in facts.traced
+        for f in facts.functions
         if f.library or f.instances >= LEAST
     )
     building = max(sum(facts.at_line(c.file, c.line) for c in built), _makers(facts, built))
     # Who makes models again and again clears what is left of them as often.
     cleared = sum(
-        c.seconds for c in facts.counted("gc-pause") if c.symbol == "clear_session" and c.late > 0.2
+        c.seconds for c in facts.tallies_of("gc-pause") if c.symbol == "clear_session" and c.late > 0.2
     )
-    calls = [c for c in facts.of("fit-call", "predict", "evaluate") if c.calls <= 2 * worst.count]
+    calls = [c for c in facts.streams_of("fit-call", "predict", "evaluate") if c.calls <= 2 * worst.count]
     # What a new model makes anew: itself, its variables, its functions; the first call of fit or predict.
     called = sum(c.seconds for c in calls)
     cost = max(building, sum(c.seconds for c in built)) + max(retraced, called) + cleared
@@ -74,10 +74,10 @@ def models(facts: Facts) -> list[Finding]:
     return [made] if made else []
 
 
-def _makers(facts: Facts, built: list[Count]) -> float:
+def _makers(facts: Facts, built: list[TallyFacts]) -> float:
     """Seconds in the functions of the program's in which the models are made."""
     lines = {(c.file, c.line) for c in built if c.what == "model"}
-    seen = [(c, busy(c).function) for c in facts.counted("where") if c.late > 0.1]
+    seen = [(c, busy(c).function) for c in facts.tallies_of("where") if c.late > 0.1]
     functions = {(c.file, first) for c, first in seen if first and (c.file, c.line) in lines}
     return sum(c.seconds for c, first in seen if (c.file, first) in functions)
 
@@ -133,7 +133,7 @@ _CUTS = ("_TakeDataset", "_SkipDataset", "_RepeatDataset")
 
 def _there(facts: Facts, file: str, line: int) -> float:
     """Seconds at a line, without the waiting for elements of a loop that begins there."""
-    waited = sum(c.seconds for c in facts.of("data-wait") if (c.file, c.line) == (file, line))
+    waited = sum(c.seconds for c in facts.streams_of("data-wait") if (c.file, c.line) == (file, line))
     return max(0.0, facts.at_line(file, line) - waited)
 
 
@@ -154,10 +154,12 @@ def datasets(facts: Facts) -> list[Finding]:
     # Of a round's waiting only a part is for its first element.
     waits = sum(
         c.seconds
-        for c in facts.of("data-wait")
+        for c in facts.streams_of("data-wait")
         if not rarely and any(c.file == i.file and abs(c.line - i.line) <= 2 for i in started)
     )
-    tracing = sum(f.seconds for f in facts.traced if f.function.startswith("Dataset_") and f.count >= LEAST)
+    tracing = sum(
+        f.seconds for f in facts.functions if f.function.startswith("Dataset_") and f.count >= LEAST
+    )
     building = sum(_there(facts, *place) for place in {(c.file, c.line) for c in made_lines})
     built = max(sum(c.seconds for c in made_lines), building)
     cost = built + sum(c.seconds for c in started) + waits + tracing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..facts import Blamed, Count, Facts, Traced, short
+from ..facts import Facts, FunctionFacts, RetraceReason, TallyFacts, short
 from ..finding import Finding
 from ..make import LEAST_SHARE, finding, ms
 from .recreated import MUCH_OF_A_ROUND, PER_STEP
@@ -34,8 +34,8 @@ _LONG = re.compile(r"\b\d+\.\d{5,}(?:e[+-]?\d+)?")
 def retraced(facts: Facts) -> list[Finding]:
     """retrace-python-value, -shape, -dtype, -structure, -object; xla-recompile; function-recreated."""
     found: list[Finding | None] = []
-    made_anew: dict[tuple[str, int], list[Traced]] = {}
-    for f in facts.traced:
+    made_anew: dict[tuple[str, int], list[FunctionFacts]] = {}
+    for f in facts.functions:
         often = f.instances >= LEAST_TRACES and f.instances >= 0.3 * f.calls
         instances = often or _mostly(facts, f)
         goes_on = f.avoidable >= _least(facts, f) and f.late >= LATE * f.avoidable
@@ -54,31 +54,31 @@ def retraced(facts: Facts) -> list[Finding]:
     return [f for f in found if f is not None]
 
 
-def _least(facts: Facts, f: Traced) -> int:
+def _least(facts: Facts, f: FunctionFacts) -> int:
     """Traces that make a habit. Where each round has a new object, and its trace takes as long as the rest of the
     round, one less."""
     new = bool(f.blames) and _worst(f).cause in ("retrace-object", "function-recreated")
     return LEAST_TRACES - (new and facts.share(f.avoidable_seconds) >= DEAR)
 
 
-def _mostly(facts: Facts, f: Traced) -> bool:
+def _mostly(facts: Facts, f: FunctionFacts) -> bool:
     """Objects that are used a few times each, and whose traces are nearly all that happens; or much of it, where
     each step has its own."""
     least = MUCH if f.instances >= PER_STEP * facts.steps else NEARLY_ALL
     return f.instances >= MANY_OBJECTS and facts.share(_anew(f)) >= least
 
 
-def _anew(f: Traced) -> float:
+def _anew(f: FunctionFacts) -> float:
     """Seconds of tracing for further objects of the same class."""
     return f.seconds * f.instances / max(1, f.count)
 
 
-def _of_a_library(facts: Facts, place: tuple[str, int], group: list[Traced]) -> Finding | None:
+def _of_a_library(facts: Facts, place: tuple[str, int], group: list[FunctionFacts]) -> Finding | None:
     """Functions that a library makes for itself have no line that could be changed; the line that makes the
     library do so has one."""
     worst = max(group, key=lambda f: f.seconds)
     again = sum(max(f.instances, f.avoidable) for f in group)
-    models = max((c.count for c in facts.counted("model", "compile") if c.late > 0.2), default=facts.steps)
+    models = max((c.count for c in facts.tallies_of("model", "compile") if c.late > 0.2), default=facts.steps)
     if models < LEAST_TRACES:
         return None  # each of a few models has functions of its own
     cost = sum(f.seconds * max(f.instances, f.avoidable) / max(1, f.count) for f in group)
@@ -102,13 +102,13 @@ def _of_a_library(facts: Facts, place: tuple[str, int], group: list[Traced]) -> 
     )
 
 
-def _package(f: Traced) -> str:
+def _package(f: FunctionFacts) -> str:
     """Whose function it is, as people call it."""
     _, _, inside = f.file.rpartition("-packages/")
     return "Keras" if inside.startswith(("keras/", "tf_keras/")) else "TensorFlow"
 
 
-def _worst(f: Traced) -> Blamed:
+def _worst(f: FunctionFacts) -> RetraceReason:
     """The argument that changes most often; of two that always change together, the Python value: a tensor
     whose shape follows from it is its consequence."""
     most = f.blames[0].count
@@ -123,8 +123,10 @@ def _worst(f: Traced) -> Blamed:
     return min(often, key=lambda b: order.index(b.cause) if b.cause in order else len(order))
 
 
-def _recreated(facts: Facts, f: Traced) -> Finding | None:
-    made = [c for c in facts.counted("function") if c.symbol == f.function and c.count >= 0.5 * f.avoidable]
+def _recreated(facts: Facts, f: FunctionFacts) -> Finding | None:
+    made = [
+        c for c in facts.tallies_of("function") if c.symbol == f.function and c.count >= 0.5 * f.avoidable
+    ]
     place = (
         (made[0].file, made[0].line)
         if made and made[0].file
@@ -147,7 +149,7 @@ def _recreated(facts: Facts, f: Traced) -> Finding | None:
     )
 
 
-def _instances(facts: Facts, f: Traced) -> Finding | None:
+def _instances(facts: Facts, f: FunctionFacts) -> Finding | None:
     """A method: each new object of its class has a function of its own."""
     cost = _anew(f)
     return finding(
@@ -168,7 +170,7 @@ def _instances(facts: Facts, f: Traced) -> Finding | None:
     )
 
 
-def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
+def _argument(facts: Facts, f: FunctionFacts, blame: RetraceReason) -> Finding | None:
     cause = "xla-recompile" if f.jit and blame.cause == "retrace-shape" else blame.cause
     place = (f.user_file, f.user_line) if f.user_file else (f.file, f.line)
     made = _made_at(facts, blame) if cause == "retrace-object" else None
@@ -180,7 +182,7 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
     where = f" of {_package(f)}" if f.library else f" ({short(f.file)}:{f.line})"
     cost = f.avoidable_seconds
     if f.jit:  # compiling comes after tracing, in the call itself
-        own = [c for c in facts.of("function") if (c.file, c.line) == (f.file, f.line)]
+        own = [c for c in facts.streams_of("function") if (c.file, c.line) == (f.file, f.line)]
         cost = max([cost, *(c.seconds * f.avoidable / max(1, c.calls) for c in own)])
     return finding(
         facts,
@@ -205,13 +207,13 @@ def _argument(facts: Facts, f: Traced, blame: Blamed) -> Finding | None:
     )
 
 
-def _made_at(facts: Facts, blame: Blamed) -> Count | None:
+def _made_at(facts: Facts, blame: RetraceReason) -> TallyFacts | None:
     """The line that makes the object anew, where that is known: it is the one to change."""
-    made = [c for c in facts.counted("optimizer", "model") if c.symbol == blame.after_class and c.file]
+    made = [c for c in facts.tallies_of("optimizer", "model") if c.symbol == blame.after_class and c.file]
     return next((c for c in made if c.count >= 0.5 * blame.count), None)
 
 
-def _change(blame: Blamed) -> str:
+def _change(blame: RetraceReason) -> str:
     example = _LONG.sub(lambda m: f"{float(m[0]):.4g}", f"{blame.before}, then {blame.after}")
     if blame.cause == "retrace-python-value":
         return f"is a Python value with {blame.values} different values ({example})"
@@ -227,7 +229,7 @@ def _change(blame: Blamed) -> str:
 def trace_slow(facts: Facts) -> list[Finding]:
     """One long trace, in which one line of the user's own code added ops hundreds of times."""
     found = []
-    for count in facts.counted("trace-ops"):
+    for count in facts.tallies_of("trace-ops"):
         name = count.symbol
         if count.count < UNROLLED or count.seconds < SLOW_TRACE:
             continue
@@ -250,11 +252,11 @@ def trace_slow(facts: Facts) -> list[Finding]:
 def compiled(facts: Facts) -> list[Finding]:
     """A signature that leaves a dimension open saves the traces; XLA still compiles for each shape."""
     found = []
-    for c in facts.counted("xla-shape"):
+    for c in facts.tallies_of("xla-shape"):
         goes_on = c.count >= LEAST_TRACES and c.late >= LATE
         if not goes_on and c.count < MANY_TRACES:
             continue
-        own = [f for f in facts.of("function", "step") if f.name == c.symbol]
+        own = [f for f in facts.streams_of("function", "step") if f.name == c.symbol]
         calls = max([c.count, *(f.calls for f in own)])
         others = calls - c.count  # a call that has just ended may be in one of the two numbers only
         known = max(0.0, sum(f.seconds for f in own) - c.seconds) / others if others >= LEAST_TRACES else 0.0
