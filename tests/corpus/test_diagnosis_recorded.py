@@ -17,15 +17,13 @@ from paths import RECORDINGS
 from recording import load, with_paths
 
 from tfslowtop.agent.protocol.events import Phase, Step
-from tfslowtop.diagnosis.engine import RULES, diagnose
+from tfslowtop.diagnosis import registry
+from tfslowtop.diagnosis.engine import diagnose
 from tfslowtop.diagnosis.facts import Facts, gather
-from tfslowtop.diagnosis.texts import TEXTS
 from tfslowtop.sources.recording import batches
 from tfslowtop.state.session import Session
 from tfslowtop.state.view import View
 
-#: What the machine does is not in a script; these causes are tested with sensors that read it.
-MACHINE = ("cpu-", "memory-", "gpu-")
 CASES = corpus_run.cases()
 SLOW = [case for case in CASES if case.cause]
 HEALTHY = [case for case in CASES if not case.cause]
@@ -76,7 +74,7 @@ def test_a_healthy_one_is_never_accused_while_it_runs(case):
 @pytest.mark.parametrize("case", SLOW, ids=name)
 def test_a_cause_is_found_by_its_rule_alone(case):
     """Not only because nothing else was found."""
-    assert case.cause in {f.cause for rule in RULES for f in rule(outcome(case)[0])}
+    assert case.cause in {f.cause for d in registry.detectors().values() for f in d.run(outcome(case)[0])}
 
 
 @pytest.mark.parametrize("case", HEALTHY, ids=name)
@@ -84,8 +82,8 @@ def test_on_a_healthy_program_each_rule_is_silent(case):
     """Also what would be left out as a symptom, or for want of a line, is not found."""
     at_end, _ = outcome(case)
     for facts in (at_end, replace(at_end, ended=False)):
-        found = {rule.__name__: rule(facts) for rule in RULES}
-        assert {rule: [f.sentence for f in said] for rule, said in found.items() if said} == {}
+        found = {name: detector.run(facts) for name, detector in registry.detectors().items()}
+        assert {name: [f.sentence for f in said] for name, said in found.items() if said} == {}
 
 
 @pytest.mark.parametrize("script", ["sensor_thread", "click_features"])
@@ -136,7 +134,8 @@ def test_a_recording_says_the_same_twice(case):
 
 
 def test_every_cause_has_a_recording_and_all_of_them_are_small():
-    wanted = {cause for cause in TEXTS if not cause.startswith(MACHINE)}
+    """No script makes the machine slow: test_diagnosis_machine tests those causes with scripted readings."""
+    wanted = {id for id, cause in registry.causes().items() if not cause.is_machines}
     assert {case.cause for case in SLOW} == wanted
     sizes = {path.name: path.stat().st_size for path in RECORDINGS.iterdir()}
     assert set(sizes) == {recorded(case).name for case in CASES}

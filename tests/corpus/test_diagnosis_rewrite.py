@@ -9,9 +9,9 @@ from dataclasses import replace
 import corpus_run
 import pytest
 
+from tfslowtop.diagnosis import registry
 from tfslowtop.diagnosis.finding import Finding, Fix
 from tfslowtop.diagnosis.rewriting.rewrite import rewritten
-from tfslowtop.diagnosis.texts import TEXTS
 from tfslowtop.export.findings import code
 from tfslowtop.export.findings import finding as json_of
 from tfslowtop.ui.screens.finding import evidence, remedy
@@ -108,7 +108,7 @@ def test_what_depends_on_the_turn_stays_in_the_loop():
     assert rewritten(found("optimizer-recreated", 4), source) is None
 
 
-@pytest.mark.parametrize("cause", TEXTS)
+@pytest.mark.parametrize("cause", registry.causes())
 @pytest.mark.parametrize("line", [0, 1, 2, 5, 99])
 def test_no_source_is_too_odd(cause, line):
     for source in ("", "def broken(:\n", "x = 1\n\ny = (\n 2)\n", "try:\n    a()\nexcept E:\n    b()\n"):

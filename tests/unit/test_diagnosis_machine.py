@@ -110,14 +110,16 @@ def trouble(cause: str, begin: float, end: float = 1e9, calm: float = 0.021, slo
 
 
 SENTENCES = {
-    "cpu-contention": "when other processes went from 0.1 to 3.2 of 4 cores: the program is ready and "
-    "without a core for 60 % of the time.",
-    "cpu-throttled": "when the container's limit of 2 cores began to run out, in 80 % of its periods.",
-    "memory-pressure": "when memory ran short (3.9 GB of the limit of 4 GB are in use, 2 GB are swapped out, "
-    "400 pages per second are read from disk again, tasks are waiting for memory 40 % of the time).",
+    "cpu-contention": "when other processes went from 0.1 to 3.2 of 4 cores: the program waits for a CPU "
+    "core 60 % of the time.",
+    "cpu-throttled": "when the container began to hit its limit of 2 cores in 80 % of the scheduling "
+    "periods.",
+    "memory-pressure": "when memory ran short (3.9 GB of the 4 GB limit in use, 2 GB swapped out, "
+    "400 pages per second read back from disk, tasks waiting for memory 40 % of the time).",
     "gpu-throttled": "when GPU 1's clock fell from 1,980 to 1,200 MHz (heat, 91 °C).",
     "gpu-contention": "when other processes went from 0 to 60 % of GPU 1's time.",
-    "gpu-memory-full": "when GPU 1's memory filled up (79.5 of 80.0 GiB, 30.0 GiB of it by others).",
+    "gpu-memory-full": "when GPU 1's memory filled up (79.5 of 80.0 GiB, 30.0 GiB of it used by other "
+    "processes).",
 }
 
 
@@ -254,10 +256,7 @@ def test_neighbours_who_were_there_before_the_program_wanted_a_core():
         return readings | {"machine.others": 320.0}, step
 
     said = Run(plan).until("cpu-contention", 25).sentence
-    assert (
-        "when the program wanted a core while others had 3.2 of 4: it is ready and without one for 60 %"
-        in said
-    )
+    assert "when the program needed more CPU while other processes used 3.2 of 4 cores: it waits" in said
 
 
 def test_a_low_clock_without_work_is_none():
@@ -323,7 +322,7 @@ def test_a_memory_limit():
     ):
         run = Run(lambda at, more=more: (CALM | more, 0.034) if at >= 20 else (CALM, 0.021))
         assert " ms at " in run.until("memory-pressure", 25).sentence
-        assert "when memory ran short (3.99 GB of the limit of 4 GB are in use" in run.found[0].sentence
+        assert "when memory ran short (3.99 GB of the 4 GB limit in use" in run.found[0].sentence
 
 
 def test_tensorflows_own_pool():

@@ -190,8 +190,7 @@ class Agent:
         return self._cpu / 1e9
 
     def abandon(self) -> None:
-        """Let go in a forked child: thread and connection are the parent's, and a lock may be held by nobody.
-        """
+        """Let go in a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
         self._lock, self._sending, self._sender = threading.Lock(), threading.Lock(), 0
         self.channel.alive = False
         self._queues.clear()

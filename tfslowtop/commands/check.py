@@ -146,10 +146,9 @@ def _read_causes(text: str) -> frozenset[str]:
 
 
 def _all_causes(*, of_machine: bool = True) -> frozenset[str]:
-    from ..diagnosis.names import MACHINE
     from ..diagnosis.registry import causes
 
-    return frozenset(causes()).difference(() if of_machine else MACHINE)
+    return frozenset(id for id, cause in causes().items() if of_machine or not cause.is_machines)
 
 
 def read_percent(text: str) -> float:

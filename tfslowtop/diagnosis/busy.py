@@ -1,17 +1,17 @@
-"""Where the main thread was seen, and with what it was busy there."""
+"""Where the main thread was seen, and what it was doing there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from .facts import Facts, TallyFacts
+from .facts import Facts, Site, TallyFacts
 
 #: Modules in which a thread waits for another one.
 _WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
-#: Packages whose time is TensorFlow's own, or none of the program's doing.
+#: Packages whose time is TensorFlow's own, or not the program's doing.
 _NOT_PYTHON = ("tensorflow", "keras", "tf_keras", "tracing", "gc", "python", "importlib", *_WAITS)
-#: Modules that write for people or for later, and how the functions of theirs begin that do: the same modules read.
+#: Modules that write logs and files, and the prefixes of their functions that do: the same modules also read.
 _KEEPS = (
     "file", "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas", "sqlite3", "shelve",
     "tensorboard", "tensorboardX", "wandb", "mlflow", "tensorflow.python.summary", "tensorflow.python.ops.summary", "tensorflow.python.ops.io_ops", "tensorflow.python.ops.gen_io_ops",
@@ -21,22 +21,23 @@ _WRITES = (
     "write",
 )  # fmt: skip
 
-#: The share of a function's time that is writing from which on all that it does is for that; and the share that
-#: is TensorFlow's from which on it does something else as well.
+#: A function that spends this share of its time writing exists to write, so that all it does counts as writing;
+#: unless TensorFlow takes this share of it, because then it computes something of its own.
 LOGS = 0.2
-
-Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
+    """What the main thread was doing when it was seen."""
+
     package: str
-    """Whose code ran; `user` for Python of the program's own, and for C that it called directly."""
+    """Whose code ran; `user` for the program's own Python and for C that it called directly."""
     callee: str
-    """What the user's line called, and the module of that."""
+    """The function that the user's line called."""
     module: str
+    """The module of that function."""
     function: int
-    """The first line of the user's function in which that is; 0 at the top of a file."""
+    """The first line of the user's function around the line; 0 at the top level of a file."""
 
     @property
     def waits(self) -> bool:
@@ -48,7 +49,7 @@ class Busy:
 
     @property
     def python(self) -> bool:
-        """Python of the program's own, or of a library that it calls for other things than to write or wait."""
+        """Whether it is the program's own Python, or a library that neither writes nor waits."""
         return self.package not in _NOT_PYTHON and not self.writes
 
 
@@ -56,38 +57,39 @@ def busy(c: TallyFacts) -> Busy:
     return Busy(c.package, c.symbol, c.module or c.package, c.function_line)
 
 
-#: The part of the looks at a line that come in the second half of the steps, where that goes on.
+#: The share of the sightings of a line that come in the second half of the steps if the line is still in use. Less
+#: than facts.ONGOING, because there are few sightings.
 GOES_ON = 0.1
 
 
-def looks(facts: Facts, late: float = GOES_ON) -> Iterator[tuple[TallyFacts, Busy]]:
-    """At lines of the program's own, of what goes on in the second half of the steps; of all, if `late` is below 0."""
+def sightings(facts: Facts, late: float = GOES_ON) -> Iterator[tuple[TallyFacts, Busy]]:
+    """Iterate over sightings at lines of the user that are still in use; over all, if `late` is below 0."""
     found = (c for c in facts.tallies_of("where") if c.late > late and c.is_users)
     return ((c, busy(c)) for c in found)
 
 
-def seen(facts: Facts, where: Callable[[Busy], bool], late: float = GOES_ON) -> dict[Place, float]:
-    """Seconds by line, the dearest first."""
-    lines: dict[Place, float] = {}
-    for c, b in looks(facts, late):
+def seen(facts: Facts, where: Callable[[Busy], bool], late: float = GOES_ON) -> dict[Site, float]:
+    """Return the seconds by line, most expensive first."""
+    lines: dict[Site, float] = {}
+    for c, b in sightings(facts, late):
         if where(b):
-            lines[c.file, c.line] = lines.get((c.file, c.line), 0.0) + c.seconds
+            lines[c.site] = lines.get(c.site, 0.0) + c.seconds
     return dict(sorted(lines.items(), key=lambda line: -line[1]))
 
 
-def loggers(facts: Facts) -> dict[Place, float]:
-    """Functions of the program's that write, and what they take with all that they compute for it."""
-    every: dict[Place, float] = {}
-    writes: dict[Place, float] = {}
-    runs: dict[Place, float] = {}
-    for c, b in looks(facts):
-        place = (c.file, b.function)
-        every[place] = every.get(place, 0.0) + c.seconds
+def loggers(facts: Facts) -> dict[Site, float]:
+    """Return the user's functions that exist to write, with the seconds they take in all."""
+    every: dict[Site, float] = {}
+    writes: dict[Site, float] = {}
+    runs: dict[Site, float] = {}
+    for c, b in sightings(facts):
+        site = (c.file, b.function)
+        every[site] = every.get(site, 0.0) + c.seconds
         kind = writes if b.writes else runs if not b.python else None
         if kind is not None:
-            kind[place] = kind.get(place, 0.0) + c.seconds
+            kind[site] = kind.get(site, 0.0) + c.seconds
     return {
-        place: seconds
-        for place, seconds in every.items()
-        if place[1] and writes.get(place, 0.0) >= LOGS * seconds and runs.get(place, 0.0) < LOGS * seconds
+        site: seconds
+        for site, seconds in every.items()
+        if site[1] and writes.get(site, 0.0) >= LOGS * seconds and runs.get(site, 0.0) < LOGS * seconds
     }

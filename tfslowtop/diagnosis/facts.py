@@ -1,4 +1,4 @@
-"""The recorded facts, as one immutable value that every rule reads."""
+"""The measurements of a run, gathered into one immutable value that every detector reads."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from ..stats.blocks import Stretch
 from ..stats.trend import Trend
 from .ledger import Entry
 from .machine_episodes import MachineEpisode, with_steps
+from .names import RETRACE_REASONS, CauseId
 
 if TYPE_CHECKING:
     from ..state.session import Session
 
-#: Reasons for a trace that are causes. A newer agent, or a recording of one, may send others: their traces are
-#: counted, but there is nothing to say about them.
-RETRACE_CAUSES = frozenset(
-    {
-        "retrace-python-value",
-        "retrace-shape",
-        "retrace-dtype",
-        "retrace-structure",
-        "retrace-object",
-        "function-recreated",
-    }
-)
-#: Parts of the steps in which CPU time is looked at.
+#: A file and a line of it.
+Site = tuple[str, int]
+
+#: The share of a tally that has to come in the second half of the steps. What a program does while it warms up, for
+#: its first epoch say, has all but ended by then.
+ONGOING = 0.2
+#: Equal parts of the run for which CPU time per step is known: enough to tell a rise from one disturbed part.
 PARTS = 6
-#: And in which it is looked for jumps.
+#: Equal parts of the steps that are searched for jumps: a program goes through few stages, of a good length each.
 STAGES = 12
-#: Stages that traces tell apart at most, and turns that one has at least: with more traces, none begins anything.
+#: With more traces than this, no single one begins a stage of its own; and a stage with fewer iterations has no
+#: median to rely on.
 TRACED_STAGES = 6
-LEAST_TURNS = 9
-#: The part of all rises in two jumps, or of the whole rise at traces, from which on it is stages.
+LEAST_ITERATIONS = 9
+#: The share of the rise that has to come in two jumps, or at traces, for it to be stages and not growth. Growth
+#: spreads evenly: two of eleven parts hold about a fifth of it, and noise doubles that.
 JUMPS = 0.7
 TRACED_RISE = 0.5
-#: The part of the turns whose CPU time has to be known for it to be used: a busy machine adds none.
+#: The share of iterations whose CPU time has to be known to use it in place of wall time, which a busy machine adds
+#: to.
 CPU_KNOWN = 0.9
+#: With fewer iterations the excess over the early ones is mostly noise.
+LEAST_FOR_EXCESS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,22 @@ class StreamFacts:
     seconds: float
     median: float
     cpu: float
-    """Of the step: CPU seconds per turn where they were read, else NaN."""
+    """For the step: CPU seconds per iteration where they are known, else NaN."""
     trend: Trend | None
     is_step: bool
     first_at: int
     excess: float
-    """Of the step: seconds above what its turns took at the start."""
+    """For the step: seconds above what its iterations took at the start."""
     staged: bool = False
-    """Of the step: whether its time rose in stages that the program goes through."""
+    """For the step: whether its time rose in stages that the program goes through."""
     longest: float = 0.0
-    """Of waiting for data: the longest of it, seconds."""
+    """For waiting for data: the longest wait, in seconds."""
     library: bool = False
     """Whether its code is a library's and not the user's own."""
+
+    @property
+    def site(self) -> Site:
+        return self.file, self.line
 
     @property
     def is_users(self) -> bool:
@@ -81,7 +85,7 @@ class StreamFacts:
 
 @dataclass(frozen=True, slots=True)
 class TallyFacts:
-    """A tally: what one line of the user's did, how often."""
+    """A tally: how often a line of the user's code did something."""
 
     what: str
     symbol: str
@@ -94,7 +98,7 @@ class TallyFacts:
     """The share that came in the second half of the steps."""
     since: int
     growth: float = 0.0
-    """Seconds that it took in the second half of the steps more than in the first."""
+    """Seconds it took in the second half of the steps beyond those in the first half."""
     library: bool = False
     """Whether the line is a library's and not the user's own."""
     package: str = ""
@@ -105,6 +109,15 @@ class TallyFacts:
     bounded: bool = False
 
     @property
+    def site(self) -> Site:
+        return self.file, self.line
+
+    @property
+    def is_ongoing(self) -> bool:
+        """Whether it still happens in the second half of the steps."""
+        return self.late > ONGOING
+
+    @property
     def is_users(self) -> bool:
         """Whether it is a line that the user can change."""
         return bool(self.file) and not self.library
@@ -112,10 +125,13 @@ class TallyFacts:
 
 @dataclass(frozen=True, slots=True)
 class RetraceReason:
+    """Why a function was traced again, for one argument."""
+
     argument: str
-    cause: str
+    cause: CauseId
     count: int
     values: int
+    """How many different values there were."""
     before: str
     after: str
     after_class: str = ""
@@ -139,17 +155,26 @@ class FunctionFacts:
     """Traces a code change would avoid, inside no other trace."""
     avoidable_seconds: float
     late: int
-    """Of those, how many came in the second half of the calls."""
+    """The avoidable traces that came in the second half of the calls."""
     since: int
     longest: float
     jit: bool
     instances: int
     """First traces of further instances of the same class."""
     called_with: str
-    blames: tuple[RetraceReason, ...]
+    reasons: tuple[RetraceReason, ...]
     batch_sizes: tuple[int, ...] = ()
     library: bool = False
     """Whether it is a library's and not the user's own."""
+
+    @property
+    def site(self) -> Site:
+        return self.file, self.line
+
+    @property
+    def call_site(self) -> Site:
+        """The line of the user's code that calls it, where known, else the function itself."""
+        return (self.user_file, self.user_line) if self.user_file else self.site
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +186,15 @@ class GaugeFacts:
     largest: float
     trend: Trend | None
     rise: float = 0.0
-    """By how much it is higher in the last third of the steps than it ever was in the first."""
+    """How far its minimum in the last third of the steps exceeds its maximum in the first third."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
+    """Everything that detectors know about a run."""
+
     seconds: float
-    """Since the program first did anything that is watched."""
+    """Time since the program first did anything that is watched."""
     steps: int
     step: StreamFacts | None
     training: bool
@@ -177,56 +204,59 @@ class Facts:
     functions: tuple[FunctionFacts, ...]
     gauges: dict[str, GaugeFacts] = field(default_factory=dict)
     episodes: tuple[MachineEpisode, ...] = ()
-    """What the machine did, from when to when."""
+    """When the machine slowed the program."""
     clock: int = 0
     """The time of day minus the time of the events, in ns."""
     ended: bool = False
     failed: bool = False
     alone: bool = False
-    """Whether NumPy is there without TensorFlow."""
+    """Whether the program uses NumPy without TensorFlow."""
     cpu_paces: tuple[float, ...] = ()
     """CPU seconds of the process per step, in equal parts of the steps."""
 
     def streams_of(self, *kinds: str) -> list[StreamFacts]:
-        """Streams of these kinds, the dearest first."""
+        """Return the streams of these kinds, most expensive first."""
         return sorted((c for c in self.streams if c.kind in kinds), key=lambda c: -c.seconds)
 
     def tallies_of(self, *what: str) -> list[TallyFacts]:
+        """Return the tallies of these kinds, most frequent first."""
         return sorted((c for c in self.tallies if c.what in what), key=lambda c: -c.count)
 
     def share(self, seconds: float) -> float:
+        """Return seconds as a share of the run."""
         return min(1.0, seconds / self.seconds) if self.seconds > 0 else 0.0
 
-    def at_line(self, file: str, line: int) -> float:
-        """Seconds that the main thread was seen at a line."""
-        return sum(c.seconds for c in self.tallies if c.what == "where" and (c.file, c.line) == (file, line))
+    def seconds_at(self, site: Site) -> float:
+        """Return how long the main thread was seen at a line."""
+        return sum(c.seconds for c in self.tallies if c.what == "where" and c.site == site)
 
     def most_iterations(self) -> int:
-        """The turns of the loop that goes round most often, the step among them."""
+        """Return the iterations of the loop that iterates most often, the step included."""
         return max((c.calls for c in self.streams if c.kind in ("loop", "fit", "own")), default=self.steps)
 
 
 def short(file: str) -> str:
+    """Return a path without its directories."""
     return file.rsplit("/", 1)[-1]
 
 
-def keras_lines(facts: Facts) -> set[tuple[str, int]]:
-    """Lines on which Keras itself makes datasets and iterators."""
+def keras_lines(facts: Facts) -> set[Site]:
+    """Return the lines that call Keras methods, which create datasets and iterators of their own."""
     kinds = ("predict", "evaluate", "fit-call", "fit", "train-on-batch")
-    return {(c.file, c.line) for c in facts.streams_of(*kinds)}
+    return {c.site for c in facts.streams_of(*kinds)}
 
 
 def gather(session: Session, now: int) -> Facts:
-    """The facts as of now."""
+    """Gather the facts as of now."""
     streams = list(session.streams.all.values())
     step = session.streams.all.get(session.step.stream.id) if session.step.stream else None
     number, since = _numbering(step), session.since
-    anew = sorted(at for f in session.retraces.functions.values() for at, _ in f.newest_avoidable)
-    calls = tuple(_call(s, s is step, since, anew) for s in streams if s.calls)
+    retraced_at = sorted(at for f in session.retraces.functions.values() for at, _ in f.newest_avoidable)
+    calls = tuple(_call(s, s is step, since, retraced_at) for s in streams if s.calls)
     steps = step.calls if step else 0
     alone = session.about.tensorflow == "" and session.phase.name == "starting"
     functions = _functions(streams)
-    # With TensorFlow, a program that has no steps yet is at its beginning: nothing is early.
+    # A TensorFlow program without steps is still at its beginning, where nothing counts as early.
     middle = session.ledger.middle if alone else 0
     seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == "where")
     return Facts(
@@ -270,14 +300,14 @@ def _episodes(session: Session, step: StreamStats | None) -> tuple[MachineEpisod
     return tuple(with_steps(episode, kept, tail) for episode in found)
 
 
-def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> StreamFacts:
+def _call(s: StreamStats, is_step: bool, since: int, retraced_at: list[int]) -> StreamFacts:
     calls, seconds, cpu, excess, staged, longest = s.calls, s.seconds, math.nan, 0.0, False, 0.0
-    if is_step:  # of the others nobody asks, and there may be hundreds
+    if is_step:  # nobody needs these of other streams, of which there may be hundreds
         kept = s.blocks.stretch()
         known = kept.cpu[np.isfinite(kept.cpu) & (kept.cpu > 0)]
         cpu = float(np.median(known)) if len(known) else math.nan
         excess = _excess(kept.wall, s.calls)
-        staged = _in_jumps(kept.wall) > JUMPS or _at_traces(kept, anew) > TRACED_RISE
+        staged = _in_jumps(kept.wall) > JUMPS or _at_traces(kept, retraced_at) > TRACED_RISE
     elif s.kind == "data-wait" and len(kept := s.blocks.stretch()):
         longest = float(kept.wall.max())
     elif s.kind == "gc" and len(kept := s.blocks.stretch()):
@@ -295,15 +325,15 @@ def _call(s: StreamStats, is_step: bool, since: int, anew: list[int]) -> StreamF
 
 
 def _excess(wall: np.ndarray, calls: int) -> float:
-    """What the turns took beyond the pace of their beginning, the very first ones (a warm-up) left out."""
-    if len(wall) < 20:
+    """Return the time beyond the early pace, which leaves out the very first iterations as a warm-up."""
+    if len(wall) < LEAST_FOR_EXCESS:
         return 0.0
     early = float(np.median(wall[len(wall) // 20 : len(wall) // 5 + 1]))
     return float(np.maximum(wall - early, 0.0).mean()) * calls
 
 
 def _in_jumps(wall: np.ndarray) -> float:
-    """The part of all rises that came in two jumps."""
+    """Return the share of all rises that came in two jumps."""
     if len(wall) < 4 * STAGES:
         return 0.0
     levels = [float(np.median(part)) for part in np.array_split(wall, STAGES)]
@@ -311,22 +341,24 @@ def _in_jumps(wall: np.ndarray) -> float:
     return sum(rises[:2]) / sum(rises) if sum(rises) > 0 else 0.0
 
 
-def _at_traces(kept: Stretch, anew: list[int]) -> float:
-    """The part of the rise that came where a function was traced for something new: between two traces, all turns do
-    the same work unless something grows."""
-    cuts = [cut for cut in np.unique(np.searchsorted(kept.start, anew)) if 0 < cut < len(kept)]
+def _at_traces(kept: Stretch, retraced_at: list[int]) -> float:
+    """Return the share of the rise that came when a function was traced for something new.
+
+    Between two traces all iterations do the same work, unless something grows.
+    """
+    cuts = [cut for cut in np.unique(np.searchsorted(kept.start, retraced_at)) if 0 < cut < len(kept)]
     if not 0 < len(cuts) < TRACED_STAGES:
         return 0.0
     known = np.mean(np.isfinite(kept.cpu) & (kept.cpu > 0)) >= CPU_KNOWN
     took = kept.cpu if known else kept.wall
-    stages = [part for part in np.split(took, cuts) if len(part) >= LEAST_TURNS]
+    stages = [part for part in np.split(took, cuts) if len(part) >= LEAST_ITERATIONS]
     ends = [[float(np.nanmedian(third)) for third in np.array_split(part, 3)] for part in stages]
     rise = ends[-1][-1] - ends[0][0] if ends else 0.0
     return 1.0 - sum(last - first for first, _, last in ends) / rise if rise > 0 else 0.0
 
 
 def _numbering(step: StreamStats | None) -> Callable[[int], int]:
-    """From a time to the number of the step then."""
+    """Return a function from a time to the number of the step at that time."""
     if step is None:
         return lambda at: 0
     kept = step.blocks.stretch()
@@ -338,7 +370,7 @@ def _numbering(step: StreamStats | None) -> Callable[[int], int]:
 
 
 def _functions(streams: list[StreamStats]) -> dict[tuple[str, int], StreamStats]:
-    """The stream of each function, by its place; of several, the one with most calls."""
+    """Return the stream of each function by its site; of several, the one with most calls."""
     found: dict[tuple[str, int], StreamStats] = {}
     for s in streams:
         place = (s.info.file, s.info.line)
@@ -351,7 +383,7 @@ def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int]
     newest, late = f.newest_avoidable, f.avoidable
     if newest and stats is not None and stats.calls and len(kept := stats.blocks.stretch()):
         middle = kept.start[np.searchsorted(kept.index, stats.calls / 2) - 1 if len(kept) > 1 else 0]
-        # Of more than are kept, the newest stand for all.
+        # Where more happened than are kept, the newest stand for all.
         late -= late * bisect.bisect_left(newest, (int(middle), 0)) // len(newest)
     user = f.callers.most_common(1)[0][0] if f.callers else ("", 0)
     blames = sorted(f.blames.values(), key=lambda b: -b.count)
@@ -361,13 +393,13 @@ def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int]
         seconds=f.seconds, avoidable=f.avoidable, avoidable_seconds=f.avoidable_seconds,
         late=late, since=number(newest[0][0]) if newest else 0, longest=f.longest / 1e9, jit=f.jit,
         instances=sum(b.count for b in blames if b.cause == "new-instance"), called_with=f.called_with,
-        blames=tuple(
+        reasons=tuple(
             RetraceReason(
-                b.argument, b.cause, b.count, len(b.values), b.example.before, b.example.after,
+                b.argument, CauseId(b.cause), b.count, len(b.values), b.example.before, b.example.after,
                 b.example.after_class, (b.example.before_dtype, b.example.after_dtype),
             )
             for b in blames
-            if b.cause in RETRACE_CAUSES
+            if CauseId(b.cause) in RETRACE_REASONS
         ),
         batch_sizes=f.batch_sizes,
         library=f.library,

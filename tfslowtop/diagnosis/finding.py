@@ -1,50 +1,56 @@
-"""A cause with its evidence."""
+"""A finding: a cause with its place in the program, its evidence and its cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from .names import CauseId
+
 Confidence = Literal["high", "medium"]
-#: What stands behind `cost_seconds`: the time lost itself; the time spent there, of which the change saves a part
-#: that nobody has measured; or nothing, because it costs something else than time.
+#: What `cost_seconds` stands for: the time lost; the time spent there, of which a fix saves an unknown part; or
+#: nothing, because the problem costs memory and not time.
 Basis = Literal["measured", "at most", "not measured"]
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
+    """What to do about a finding."""
+
     summary: str
     code: str
-    """The change as a few lines: what to write instead."""
+    """An example of the change, in a few lines."""
     live: str | None = None
     """The id of a fix that can be toggled while the program runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    cause: str
+    cause: CauseId
     file: str
     line: int
     symbol: str
     since_step: int
     cost_seconds: float
     share: float
-    """Of the time since the program first did anything that is watched."""
+    """Share of the time since the program first did anything that is watched."""
     confidence: Confidence
     sentence: str
-    """Fact and number, in one sentence."""
+    """The evidence with its numbers, in one sentence."""
     fix: Fix
     evidence: dict[str, object] = field(default_factory=dict)
     scenario: str | None = None
-    """The scenario of the catalogue that demonstrates it."""
+    """The scenario in the catalogue that demonstrates it."""
     mechanism: str = ""
+    curve: str = "latency"
+    """The name of the curve that shows it."""
     expect: str = ""
-    """What the change brings, from what was measured."""
+    """What a fix should bring, judging by the measurements."""
     symptoms: tuple[Finding, ...] = ()
-    """What this one explains."""
+    """The findings that this one explains."""
     basis: Basis = "measured"
     weight: float = 1.0
-    """How much of the cost counts for the order of findings; never shown."""
+    """The part of the cost that counts for the order of findings; never shown."""
 
     @property
     def place(self) -> str:
@@ -56,7 +62,7 @@ class Finding:
 
     @property
     def cost_words(self) -> str:
-        """What it costs, in a few words that hold."""
+        """The cost in a few words that are true whatever its basis."""
         if self.basis == "not measured":
             return "its cost in time is not measured"
         most = "at most " if self.basis == "at most" else ""

@@ -1,8 +1,8 @@
-"""From when to when the machine held the program back: found as readings come, kept in little memory.
+"""Episodes in which the machine slowed the program, found as readings come in and kept in bounded memory.
 
-A finding has to be there within 5 s of what it tells. The host's figures are over a second and half of one
-has to pass before they show it, a row comes up to half a second later, and the next view up to another: that
-leaves `HOLDS` for making sure, with a second to spare on a busy machine.
+A finding has to appear within 5 s of its condition. The host's figures are averages over a second, of which half
+has to pass before they show it; a row of readings comes up to half a second later, and the next view up to another
+half. That leaves `HOLDS` for confirmation, with a second to spare on a busy machine.
 """
 
 from __future__ import annotations
@@ -16,50 +16,53 @@ import numpy as np
 
 from ..state.view import Gpu
 from ..stats.blocks import Floats, Stretch
-from .conditions import DEVICE, HOST, Condition, Readings, by_device
+from .conditions import Condition, Readings, by_device
+from .names import CauseId
 
 _SECOND = 1_000_000_000
-#: A row of readings about twice a second, as often as GPUs are read.
+#: Readings are judged about twice a second, as often as GPUs are read.
 _EVERY = int(0.45 * _SECOND)
-#: Shorter than this is a visit, not a condition. A visitor who is away at two rows in succession has left; a
-#: condition is over after `_AWAY`.
+#: A shorter disturbance is no condition: every machine has those. One that is not confirmed yet ends when two rows in
+#: succession do not show it; a confirmed one ends after `_AWAY`, so that it does not flicker.
 HOLDS, _LEFT, _AWAY = int(1.5 * _SECOND), int(0.8 * _SECOND), 3 * _SECOND
-#: It is compared with the half minute before it. With fewer rows than `_CALM` before, it was so from the start.
+#: An episode is compared with the half minute before it. With fewer rows than `_CALM` before it, its beginning was
+#: not seen.
 _BEFORE = 30 * _SECOND
 _ROWS, _CALM = _BEFORE // _EVERY, 5
-#: A row stands until the next, but not for longer than this.
+#: A row is valid until the next one, but no longer than this: sensors may have stalled.
 _STANDS = 2 * _SECOND
-#: Fewer steps than this have no median that one could compare.
+#: Fewer steps than this have no median worth comparing.
 _STEPS = 3
 
-Key = tuple[str, str]
+#: A cause and the label of a GPU, which is empty for the host.
+Key = tuple[CauseId, str]
 
 
 @dataclass(frozen=True, slots=True)
 class MachineEpisode:
-    """A condition that held for a while."""
+    """A time in which a condition of the machine held."""
 
-    cause: str
+    cause: CauseId
     gpu: str
     """The device's label; empty for the host."""
     since: int
     until: int
     lasting: bool
     lost: float
-    """Seconds, by what the readings alone tell."""
+    """Seconds lost, judging by the readings alone."""
     begun: bool
-    """Whether its beginning was seen; else it was so from the start."""
+    """Whether its beginning was seen; if not, it has held from the start."""
     before: Mapping[str, float]
-    """The means of its readings in the time before, those that there were."""
+    """The means of its readings in the time before, where there were any."""
     during: Mapping[str, float]
     times: int = 1
-    """How often there was one like it, itself counted."""
+    """How many such episodes there were, this one included."""
     others_lost: float = 0.0
-    """Seconds lost in the others."""
+    """Seconds lost in the other ones."""
     step: int = 0
     """The number of the step at which it began."""
     step_before: float = math.nan
-    """What a step took, the median; NaN with too few steps to say."""
+    """The median time of a step before; NaN with too few steps."""
     step_during: float = math.nan
 
     @property
@@ -68,13 +71,13 @@ class MachineEpisode:
 
     @property
     def slower(self) -> float:
-        """How many times as long a step takes; NaN where that is not known."""
+        """How many times as long a step takes as before; NaN if unknown."""
         return self.step_during / self.step_before if self.step_before > 0 else math.nan
 
 
 @dataclass(slots=True)
 class _Open:
-    """An episode that is going on, or was a moment ago."""
+    """An episode that is still going on, or was a moment ago."""
 
     since: int
     until: int
@@ -106,20 +109,20 @@ class _Open:
 
 
 class MachineEpisodes:
-    def __init__(self) -> None:
+    """Finds and keeps the episodes of a run."""
+
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        self._conditions = tuple(conditions)
         self._at = 0
         self._rows: deque[tuple[int, dict[str, dict[str, float]]]] = deque(maxlen=_ROWS)
         self._open: dict[Key, _Open] = {}
         self._over: dict[Key, list[MachineEpisode]] = {}
-        """The longest of each kind that is over, and the newest."""
+        """The longest and the newest of each kind that is over."""
         self._sums: dict[Key, tuple[int, float]] = {}
-        """Of all that are over: how many, and the seconds lost."""
+        """How many are over, and the seconds lost in them."""
 
     def add(self, at: int, readings: Readings, gpus: Iterable[Gpu]) -> bool:
-        """The readings as they stand; more than about two rows a second are not looked at.
-
-        Says whether there is something new to tell.
-        """
+        """Judge the current readings, about two rows a second at most; return whether an episode was confirmed."""
         elapsed = at - self._at if self._at else 0
         if self._at and elapsed < _EVERY:
             return False
@@ -128,7 +131,8 @@ class MachineEpisodes:
         news = [
             self._judge(at, elapsed, condition, label, now)
             for label, now in devices.items()
-            for condition in (DEVICE if label else HOST)
+            for condition in self._conditions
+            if condition.per_gpu == bool(label)
         ]
         for key, mine in list(self._open.items()):
             if at - mine.until > (_AWAY if mine.confirmed else _LEFT):
@@ -139,7 +143,7 @@ class MachineEpisodes:
         return any(news)
 
     def all(self) -> tuple[MachineEpisode, ...]:
-        """One of each kind: that which lasts, or else the longest."""
+        """Return one episode of each kind: the one that lasts, or else the longest."""
         found = {key: longest for key, (longest, _) in self._over.items()}
         found |= {key: mine.episode(key, True) for key, mine in self._open.items() if mine.confirmed}
         result = []
@@ -150,28 +154,28 @@ class MachineEpisodes:
         return tuple(result)
 
     def _judge(self, at: int, elapsed: int, condition: Condition, label: str, now: Readings) -> bool:
-        """Whether with this row it is an episode."""
+        """Judge one condition; return whether this row confirms an episode."""
         key = condition.cause, label
         mine = self._open.get(key)
 
         def usual(name: str) -> float:
             return mine.before.get(name, math.nan) if mine is not None else self._mean(key, name)
 
-        share = condition.holds(now, usual)
+        share = condition.share_lost(now, usual)
         if share is None:
             return False
         if mine is None:
-            means = ((name, self._mean(key, name)) for name in condition.shown)
+            means = ((name, self._mean(key, name)) for name in condition.evidence)
             before = {name: mean for name, mean in means if math.isfinite(mean)}
             mine = self._open[key] = _Open(at, at, len(self._calm(key)) >= _CALM, before)
         known = mine.confirmed
-        mine.add(at, elapsed, share, {name: now[name] for name in condition.shown if name in now})
+        mine.add(at, elapsed, share, {name: now[name] for name in condition.evidence if name in now})
         return mine.confirmed and not known
 
     def _calm(self, key: Key) -> list[dict[str, float]]:
-        """The rows of the time before: since the last episode of this kind, if that was within the half minute.
+        """Return the rows of the last half minute since the previous episode of this kind.
 
-        A device that was lost in between has none: it does not get slower when it comes back as it was.
+        A device that was lost in between has none: it does not get slower by coming back.
         """
         since = self._over[key][1].until if key in self._over else 0
         return [row[key[1]] for at, row in self._rows if at > since and key[1] in row]
@@ -188,14 +192,14 @@ class MachineEpisodes:
 
 
 def with_steps(episode: MachineEpisode, kept: Stretch, tail: Stretch) -> MachineEpisode:
-    """The same, with what a step took before it and while it lasted; `tail` has the last seconds in full."""
+    """Return the episode with the step times before and during it; `tail` has the last seconds in full."""
     start = np.concatenate((kept.start, tail.start))
     wall = np.concatenate((kept.wall, tail.wall))
     during = wall[(start >= episode.since) & (start <= episode.until)]
     before = wall[(start >= episode.since - _BEFORE) & (start < episode.since)] if episode.begun else wall[:0]
     first = int(np.searchsorted(kept.start, episode.since))
     if episode.begun and len(before) < _STEPS:
-        # Of a long run few steps are kept, and of slow ones there are few: the last that there are.
+        # A long run keeps few of its steps, and a slow one has few: take the last ones there are.
         before = kept.wall[max(0, first - _STEPS) : first]
     return replace(
         episode,

@@ -1,22 +1,26 @@
-"""Makes findings of the same shape for all rules."""
+"""Builds findings of the same shape for all detectors, and formats their numbers."""
 
 from __future__ import annotations
 
-from .facts import Facts
+from .cause import Cause
+from .facts import Facts, Site
 from .finding import Basis, Confidence, Finding, Fix
-from .texts import TEXTS, Text
+from .names import TRACE_SLOW
 
-#: A cause that takes less than this share of the time is not worth anybody's: 5 % is what a busy machine
-#: adds by itself from run to run.
+#: A cause that takes less than this share of the time is not worth fixing: a busy machine alone adds 5 % from
+#: run to run.
 LEAST_SHARE = 0.05
-#: Less than this says nothing about a program, only about its start.
+#: The same for causes whose cost is only an upper bound or an estimate: a share this large remains worth fixing
+#: even if half of the estimate is wrong.
+LARGE_SHARE = 0.2
+#: Anything shorter may be part of a program's start.
 LEAST_SECONDS = 0.25
 
 
 def finding(
     facts: Facts,
-    cause: str,
-    place: tuple[str, int],
+    cause: Cause,
+    site: Site,
     sentence: str,
     cost: float | None,
     *,
@@ -25,46 +29,51 @@ def finding(
     confidence: Confidence = "high",
     at_most: bool = False,
     weight: float = 1.0,
-    remedy: str = "",
+    advice: str = "",
     least: float = LEAST_SHARE,
-    names: dict[str, str] | None = None,
-    text: Text | None = None,
+    words: dict[str, str] | None = None,
     **evidence: object,
 ) -> Finding | None:
-    """A finding, or nothing if it costs too little; with `least` of 0 it is made whatever it costs.
+    """Build a finding, or return None if it costs less than `least` of the time; 0 reports it at any cost.
 
-    `cost` is what was measured: the seconds lost, or those spent there (`at_most`), of which `weight` counts
-    for the order. None is for what is not paid in time. `text` is for what is told otherwise than the cause is.
+    `cost` is measured: the seconds lost, or with `at_most` the seconds spent there. Only `weight` of it counts for
+    the order of findings. None is for problems that cost memory instead of time. `advice` replaces that of the
+    cause, and `words` fill in the advice and the example.
     """
-    counts = (cost or 0.0) * weight
-    if cost is not None and least and (facts.share(counts) < least or counts < LEAST_SECONDS):
+    counted = (cost or 0.0) * weight
+    if cost is not None and least and (facts.share(counted) < least or counted < LEAST_SECONDS):
         return None
     basis: Basis = "not measured" if cost is None else "at most" if at_most or weight < 1 else "measured"
-    text = text or TEXTS[cause]
-    words = {"name": "the value", "function": "the function", **(names or {})}
-
-    def fill(template: str) -> str:
-        for word, value in words.items():
-            template = template.replace("{" + word + "}", value)
-        return template
-
+    words = words or {}
     return Finding(
-        cause=cause, file=place[0], line=place[1], symbol=symbol, since_step=since,
-        cost_seconds=cost or 0.0, share=facts.share(cost or 0.0), confidence=confidence, basis=basis, weight=weight,
-        sentence=sentence, fix=Fix(remedy or fill(text.remedy), fill(text.code)),
-        evidence={**evidence, "steps": facts.steps}, scenario=text.scenario, mechanism=text.mechanism,
-        expect=expected(facts, cause, cost, basis),
-    )  # fmt: skip
+        cause=cause.id,
+        file=site[0],
+        line=site[1],
+        symbol=symbol,
+        since_step=since,
+        cost_seconds=cost or 0.0,
+        share=facts.share(cost or 0.0),
+        confidence=confidence,
+        sentence=sentence,
+        fix=Fix(advice or cause.advise(**words), cause.example(**words)),
+        evidence={**evidence, "steps": facts.steps},
+        scenario=cause.scenario,
+        mechanism=cause.mechanism,
+        curve=cause.curve,
+        expect=_expected(facts, cause, cost, basis),
+        basis=basis,
+        weight=weight,
+    )
 
 
-def expected(facts: Facts, cause: str, cost: float | None, basis: Basis) -> str:
-    """What is left of a step, or of the whole, without what it costs; of what costs no time, what becomes of memory."""
+def _expected(facts: Facts, cause: Cause, cost: float | None, basis: Basis) -> str:
+    """Say what a step, or the whole run, takes without the cost; for a leak, what becomes of memory."""
     if cost is None:
         rss = facts.gauges.get("rss")
-        return f"Memory stays where it was, instead of growing on from {size(rss.last)}." if rss else ""
-    if cause == "trace-slow":
-        least = ", at best" if basis != "measured" else ""
-        return f"The first call takes {cost:.1f} s less{least}; those after it take what they took."
+        return f"Memory stops growing; it is at {size(rss.last)} now." if rss else ""
+    if cause.id == TRACE_SLOW:
+        most = "up to " if basis != "measured" else ""
+        return f"The first call takes {most}{cost:.1f} s less; later calls take as long as before."
     step, about = facts.step, "about" if basis == "measured" else "at best"
     if step is not None and step.seconds > cost:
         now, then = step.seconds / step.calls, (step.seconds - cost) / step.calls
@@ -73,11 +82,13 @@ def expected(facts: Facts, cause: str, cost: float | None, basis: Basis) -> str:
 
 
 def per_step(count: float, steps: int) -> str:
+    """Format a count per step, with a decimal where it is small."""
     each = count / max(1, steps)
     return f"{each:.0f}" if each >= 10 else f"{each:.1f}".removesuffix(".0")
 
 
 def size(count: float) -> str:
+    """Format a number of bytes."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{count / scale:.3g} {unit}"
@@ -85,4 +96,5 @@ def size(count: float) -> str:
 
 
 def ms(seconds: float) -> str:
+    """Format a time in milliseconds, from a second on in seconds."""
     return f"{seconds:.3g} s" if seconds >= 0.9995 else f"{1e3 * seconds:.3g} ms"

@@ -1,6 +1,7 @@
-"""The ids of all causes, as typed names: the only place where they are spelled out.
+"""The ids of causes, as typed names.
 
-Their order is the order in which detectors run and in which the documentation lists the causes.
+They are defined here and not in the modules of their detectors because causes refer to each other, in circles:
+`Cause.explained_by` would make those modules import each other.
 """
 
 from __future__ import annotations
@@ -44,11 +45,8 @@ GPU_THROTTLED = CauseId("gpu-throttled")
 GPU_CONTENTION = CauseId("gpu-contention")
 GPU_MEMORY_FULL = CauseId("gpu-memory-full")
 
-#: Every cause, in the order of this module.
-ALL: tuple[CauseId, ...] = tuple(value for name, value in list(globals().items()) if name.isupper())
-
-#: The reasons for a retrace that are causes. The agent sends them with each trace; a newer one may send
-#: others, whose traces are counted and not reported.
+#: The reasons for a retrace that are causes; the agent sends one with each trace. A newer agent may send others:
+#: their traces are counted, but there is nothing to report about them.
 RETRACE_REASONS = (
     RETRACE_PYTHON_VALUE,
     RETRACE_SHAPE,
@@ -57,17 +55,9 @@ RETRACE_REASONS = (
     RETRACE_OBJECT,
     FUNCTION_RECREATED,
 )
-#: Problems outside the program: no line of it is to blame.
-MACHINE = (
-    CPU_CONTENTION,
-    CPU_THROTTLED,
-    MEMORY_PRESSURE,
-    GPU_THROTTLED,
-    GPU_CONTENTION,
-    GPU_MEMORY_FULL,
-)
-#: Groups for `Cause.explained_by`.
-RETRACES = (*RETRACE_REASONS[:5], XLA_RECOMPILE, FUNCTION_RECREATED)
+
+# Groups for `Cause.explained_by`.
+RETRACES = (*RETRACE_REASONS[:-1], XLA_RECOMPILE, FUNCTION_RECREATED)
 RECREATED = (MODEL_RECREATED, OPTIMIZER_RECREATED, DATASET_RECREATED, FUNCTION_RECREATED)
 GRAPHS = (GRAPH_GROWTH, SESSION_PER_STEP, SESSION_LEAK)
 LEAKS = (TENSOR_LEAK, PYTHON_LEAK, KERNEL_LEAK)

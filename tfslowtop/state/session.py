@@ -24,9 +24,11 @@ from ..agent.protocol.names import (
     TF_GPU_PREFIX,
     GaugeName,
 )
-from ..diagnosis.engine import diagnose, healthy
+from ..diagnosis import registry
+from ..diagnosis.engine import diagnose
 from ..diagnosis.facts import gather
 from ..diagnosis.finding import Finding
+from ..diagnosis.healthy import healthy
 from ..diagnosis.ledger import Ledger
 from ..diagnosis.machine_episodes import MachineEpisodes
 from ..stats.blocks import Stretch
@@ -63,7 +65,7 @@ class Session:
         self.step = Step(on_toggle=self.gauges.toggle)
         self.retraces = Retraces()
         self.ledger = Ledger()
-        self.machine_episodes = MachineEpisodes()
+        self.machine_episodes = MachineEpisodes(registry.conditions())
         self.clock = 0
         """The time of day minus the time of the events, in ns: to say when something was."""
         self.failure: events.Failed | None = None
@@ -124,7 +126,11 @@ class Session:
         for gauge in gauges:
             self.readings[gauge.name] = gauge.value
         self._recent.add(gauges, self.readings)
-        if self.step.iterations and gauges and self.machine_episodes.add(gauges[-1].at, self.readings, self._gpus):
+        if (
+            self.step.iterations
+            and gauges
+            and self.machine_episodes.add(gauges[-1].at, self.readings, self._gpus)
+        ):
             self._thought = 0  # report it at once
         # A process that has ended has no memory: that is not a reading.
         self._waiting += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != GAUGE_RSS)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..diagnosis.conditions import HEAT, OTHERS, unused
+from ..diagnosis.causes.gpu_contention import OTHERS
+from ..diagnosis.causes.gpu_throttled import HEAT
+from ..diagnosis.conditions import is_unused
 from ..sensors.nvml import throttle_words
 from ..state.view import Gpu, View
 from .format import gibibytes, quantity
@@ -173,7 +175,7 @@ def _contended(readings: Mapping[str, float], at: str) -> bool:
     mine = {
         name.removeprefix(f"{at}."): value for name, value in readings.items() if name.startswith(f"{at}.")
     }
-    return mine.get("utilisation.others", 0.0) >= OTHERS and not unused(mine)
+    return mine.get("utilisation.others", 0.0) >= OTHERS and not is_unused(mine)
 
 
 def _throttled(readings: Mapping[str, float], at: str) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..diagnosis.conditions import FULL, MAJOR, PRESSURE, READY, THROTTLED
+from ..diagnosis.causes.cpu_contention import READY
+from ..diagnosis.causes.cpu_throttled import THROTTLED
+from ..diagnosis.causes.memory_pressure import MAJOR, PRESSURE
+from ..diagnosis.conditions import FULL
 from ..state.recent_readings import KEPT
 from .format import digits, quantity
 from .sheet import NA, Row

@@ -277,7 +277,7 @@ def attributes(value: Any) -> dict[str, Any]:
     place = next((d["__dict__"] for d in map(_dict_of, _mro_of(type(value))) if "__dict__" in d), None)
     # A class may have a property of that name, which is the program's code.
     in_c = type(place) is GetSetDescriptorType or type(place) is MemberDescriptorType
-    inside = place.__get__(value) if in_c else None
+    inside = place.__get__(value) if in_c else None  # type: ignore[union-attr]
     slots = _slots(type(value))
     if not slots:
         return inside if type(inside) is dict else {}

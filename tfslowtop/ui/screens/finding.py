@@ -28,20 +28,6 @@ from .live import LiveScreen, Page
 
 #: Lines of the user's code that are shown before and after the one that is meant.
 _AROUND = 5
-#: The curve that is the evidence; else it is the step's.
-_CURVES = {
-    "graph-growth": "graph ops",
-    "session-leak": "open sessions",
-    "tensor-leak": "rss",
-    "python-leak": "rss",
-    "kernel-leak": "rss",
-    "retrace-python-value": "retraces",
-    "retrace-shape": "retraces",
-    "retrace-dtype": "retraces",
-    "retrace-structure": "retraces",
-    "retrace-object": "retraces",
-    "function-recreated": "retraces",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +99,7 @@ class FindingScreen(LiveScreen):
         self.headline(self.spell(f.headline), words)
         self.say(self._evidence, self._text(evidence(f)))
         self._show_code()
-        panel = view.panel(_CURVES.get(f.cause, "latency")) or view.panel("latency")
+        panel = view.panel(f.curve) or view.panel("latency")
         if panel is not None:
             self._unit = panel.unit
             self.say(self._caption, Text(self.spell(title(panel.name)), "bold"))

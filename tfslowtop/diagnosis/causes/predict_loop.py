@@ -1,0 +1,95 @@
+"""predict-loop: predict, evaluate or fit is called on a small input, again and again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..cause import Area, Cause, Detector
+from ..facts import Facts, StreamFacts
+from ..finding import Finding
+from ..make import finding, ms
+from ..names import CALLBACK_HEAVY, MODEL_RECREATED, PREDICT_LOOP
+from ..rewriting.statement import Change, Statement
+
+#: Seconds per call. predict and fit have a fixed overhead of 20 to 100 ms, ten times that on a busy machine; a call
+#: that takes longer does real work.
+LONG_CALL = 1.5
+#: The share of the calls that has to be overhead: with more than a third in the model, they do real work.
+MOSTLY_OVERHEAD = 0.67
+LEAST_CALLS = 10
+#: Calls per step, or per iteration of any loop: an evaluation now and then is as it should be.
+CALLS_PER_STEP = 0.3
+#: Batches per call of fit up to which it is called with next to nothing.
+FEW_BATCHES = 4
+#: The files in which Keras keeps the functions that run a batch.
+_TRAINERS = ("trainer.py", "training.py")
+
+
+def _call_directly(statement: Statement, found: Finding) -> Change | None:
+    """Replace predict, fit and evaluate by their counterparts for one batch."""
+    for call in statement.calls():
+        if not isinstance(call.func, ast.Attribute) or not call.args:
+            continue
+        model, given = statement.source(call.func.value), [statement.source(a) for a in call.args]
+        new = {
+            "predict": f"{model}({given[0]}, training=False).numpy()",
+            "fit": f"{model}.train_on_batch({', '.join(given[:2])})",
+            "evaluate": f"{model}.test_on_batch({', '.join(given[:2])})",
+        }.get(call.func.attr)
+        if new is not None:
+            return Change(statement.edited(), statement.edited((call, new)))
+    return None
+
+
+CAUSE = Cause(
+    id=PREDICT_LOOP,
+    area=Area.STEP,
+    headline="predict, evaluate or fit is called on small inputs in a loop",
+    mechanism="predict, evaluate and fit create a dataset, an iterator and callbacks in each call, which takes tens of "
+    "milliseconds whatever the size of the input.",
+    advice="Call the model itself, model(x, training=False), or model.predict_on_batch(x); or predict everything in one "
+    "call.",
+    before="y = model.predict(x)",
+    after="y = model(x, training=False).numpy()",
+    scenario="predict_in_loop",
+    explained_by=(MODEL_RECREATED, CALLBACK_HEAVY),
+    change=_call_directly,
+)
+_FIT_ADVICE = "Use model.train_on_batch(x, y), or collect the samples and call fit once."
+
+
+def detect(facts: Facts) -> Iterator[Finding | None]:
+    calls = facts.streams_of("predict", "evaluate", "fit-call")
+    inside = sum(c.seconds for c in facts.streams_of("library-function") if c.file.endswith(_TRAINERS))
+    overhead = 1 - min(1.0, inside / max(sum(c.seconds for c in calls), 1e-9))
+    if overhead < MOSTLY_OVERHEAD:
+        return
+    for call in calls:
+        if not _is_small_and_frequent(facts, call):
+            continue
+        name = "fit" if call.kind == "fit-call" else call.kind
+        yield finding(
+            facts,
+            CAUSE,
+            call.site,
+            f"model.{name} is called {call.calls} times on a small input, {ms(call.median)} each; "
+            f"{100 * overhead:.0f} % of that is overhead around the model: a new dataset and iterator for each call.",
+            call.seconds * overhead,
+            symbol=f"model.{name}",
+            calls=call.calls,
+            median_ms=1e3 * call.median,
+            advice=_FIT_ADVICE if name == "fit" else "",
+        )
+
+
+def _is_small_and_frequent(facts: Facts, call: StreamFacts) -> bool:
+    if call.calls < LEAST_CALLS or not call.file or call.median > LONG_CALL:
+        return False
+    batches = sum(f.calls for f in facts.streams_of("fit") if f.site == call.site)
+    if call.kind == "fit-call" and batches > FEW_BATCHES * call.calls:
+        return False
+    return call.calls >= CALLS_PER_STEP * min(facts.steps, facts.most_iterations())
+
+
+DETECTOR = Detector(detect, (CAUSE,))

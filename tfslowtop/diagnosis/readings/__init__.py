@@ -1,0 +1,1 @@
+"""What several detectors read off the facts: traces, eager ops, memory growth, creation of objects, machine episodes."""

@@ -1,0 +1,73 @@
+"""Eager ops: how many a step runs, what they take, and at which lines."""
+
+from __future__ import annotations
+
+import math
+
+from ..facts import Facts, StreamFacts, TallyFacts
+
+#: Iterations of an outer loop, and iterations of the inner one in each of them: fewer are a warm-up and a run.
+LEAST_ROUNDS = 5
+#: The share of the step's time that a loop has to take to be the one around it.
+AROUND = 0.9
+
+#: The gauge that says that tf.config.run_functions_eagerly is on.
+_RUN_EAGERLY = "functions run eagerly"
+#: Streams whose time is not that of eager ops.
+_COMPILED = (
+    "function",
+    "session-run",
+    "predict",
+    "evaluate",
+    "fit-call",
+    "predict-on-batch",
+    "train-on-batch",
+)
+
+
+def functions_run_eagerly(facts: Facts) -> bool:
+    """Return whether tf.config.run_functions_eagerly is on, so that tf.functions consist of eager ops."""
+    return _RUN_EAGERLY in facts.gauges
+
+
+def compiled_seconds(facts: Facts) -> float:
+    """Return the seconds of the step in calls that are not eager ops."""
+    # The call of fit contains all of its steps; their graphs are functions of Keras.
+    fitting = facts.step is not None and facts.step.kind == "fit"
+    kinds = {*_COMPILED, "library-function"} - {"fit-call"} if fitting else {*_COMPILED}
+    if functions_run_eagerly(facts):
+        kinds -= {"function", "library-function"}
+    return sum(c.seconds for c in facts.streams_of(*kinds, "data-wait"))
+
+
+def ops_per_step(facts: Facts) -> float:
+    """Return the eager ops per step, or 0 where they are unknown."""
+    rate, step = facts.gauges.get("eager ops per second"), facts.step
+    if rate is None or step is None or not step.calls or rate.trend is None:
+        return 0.0
+    level = rate.trend.level if math.isfinite(rate.trend.level) else rate.last
+    level = max(level, rate.last) if level < 1 else level
+    return level * step.seconds / step.calls
+
+
+def busiest_line(facts: Facts, *ops: str) -> TallyFacts | None:
+    """Return the line with most of the sampled eager ops, or with most of the ops of these names."""
+    counts: dict[tuple[str, int], int] = {}
+    samples = facts.tallies_of("eager-op-sample")
+    for c in samples:
+        if c.file and c.is_ongoing and (not ops or c.symbol in ops):
+            counts[c.site] = counts.get(c.site, 0) + c.count
+    if not counts:
+        return None
+    site = max(counts, key=lambda s: counts[s])
+    return next(c for c in samples if c.site == site)
+
+
+def outer_loop(facts: Facts, step: StreamFacts) -> StreamFacts | None:
+    """Return the loop around the step that runs several steps in each of its iterations."""
+    loops = [
+        c
+        for c in facts.streams_of("loop")
+        if c.seconds >= AROUND * step.seconds and LEAST_ROUNDS <= c.calls <= step.calls / LEAST_ROUNDS
+    ]
+    return max(loops, key=lambda c: c.calls, default=None)
