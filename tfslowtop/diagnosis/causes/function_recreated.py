@@ -23,7 +23,7 @@ MOST_NAMED = 3
 CAUSE = Cause(
     id=FUNCTION_RECREATED,
     area=Area.TRACING,
-    headline="A tf.function is created again and again, so that every call traces",
+    headline="A tf.function is re-created, so every call traces again",
     mechanism="Traces belong to the function object. One that has just been created has none, so its first call traces "
     "the whole graph.",
     advice="Create the tf.function once, outside the loop.",

@@ -13,6 +13,7 @@ from ..rewriting.statement import Change, Statement, called_name, indented
 
 #: The share of the time. An ordinary program spends one to three percent, one that builds several models a tenth.
 PAUSES = 0.15
+#: Pauses and steps before they are more than a start: importing and building cause some.
 LEAST_PAUSES = 10
 LEAST_STEPS = 5
 #: The share of the pauses at one line from which on this line asks for them; else they come wherever the program is.

@@ -56,7 +56,7 @@ CAUSE = Cause(
     id=GRAPH_GROWTH,
     area=Area.GRAPH,
     headline="Ops are added to the graph while it runs",
-    mechanism="In graph mode every call of a tf function adds ops to the graph, and nothing removes them. The Session has "
+    mechanism="In graph mode every call of a TensorFlow function adds ops to the graph, and nothing removes them. The Session has "
     "to prepare each new op before it runs, which takes longer the larger the graph is.",
     advice="Build the ops once, before the loop, and feed what changes through a placeholder; graph.finalize() makes sure "
     "that none are added.",

@@ -17,6 +17,7 @@ from ..rewriting.statement import Change, Statement
 LONG_CALL = 1.5
 #: The share of the calls that has to be overhead: with more than a third in the model, they do real work.
 MOSTLY_OVERHEAD = 0.67
+#: Calls before they are a habit: a short run evaluates after each of a few epochs.
 LEAST_CALLS = 10
 #: Calls per step, or per iteration of any loop: an evaluation now and then is as it should be.
 CALLS_PER_STEP = 0.3

@@ -13,6 +13,7 @@ from ..make import LARGE_SHARE, finding, ms
 from ..names import PYTHON_OP
 from ..readings.numpy_program import ALWAYS, is_numpy_program
 
+#: Calls before they are more than a start.
 LEAST_CALLS = 5
 #: The share of the time in np.apply_along_axis or np.vectorize: what is computed for each item is in it, too.
 NUMPY_SHARE = 0.3

@@ -124,7 +124,7 @@ STRUCTURE = Cause(
     headline="A list or dict of changing length or keys makes a tf.function retrace",
     mechanism="A tf.function keeps one graph per structure of its arguments, because it unrolls the graph over the "
     "elements of a list or dict. Another length or other keys make it trace again.",
-    advice="Pass one stacked tensor as {name}, or a container that keeps its length and keys.",
+    advice="Pass {name} as one stacked tensor, or as a container that keeps its length and keys.",
     before="step(list_of_tensors)",
     after="step(tf.stack(list_of_tensors))",
     curve="retraces",
@@ -138,7 +138,7 @@ OBJECT = Cause(
     headline="A new Python object in each call makes a tf.function retrace",
     mechanism="A tf.function recognises a Python object by its identity. A new object makes it trace again, even if it "
     "equals the previous one.",
-    advice="Create {name} once, before the loop, or pass its values as tensors.",
+    advice="Create {name} once, before the loop, or pass what it contains as tensors.",
     before="for x in data:\n    step(Config(), x)",
     after="config = Config()\nfor x in data:\n    step(config, x)",
     curve="retraces",

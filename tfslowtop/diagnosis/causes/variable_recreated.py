@@ -37,7 +37,7 @@ CAUSE = Cause(
     mechanism="A variable is a resource: creating one allocates, initialises and registers it.",
     advice="Create the variable once, before the loop, and assign to it.",
     before="for x in data:\n    v = tf.Variable(x)",
-    after="v = tf.Variable(x)\nfor x in data:\n    v.assign(x)",
+    after="v = tf.Variable(tf.zeros(shape))\nfor x in data:\n    v.assign(x)",
     scenario="assign_cache",
     explained_by=(MODEL_RECREATED, OPTIMIZER_RECREATED, FUNCTION_RECREATED),
     change=_assign,
