@@ -61,9 +61,9 @@ class Param:
     choices: tuple[Value, ...] = ()
     minimum: float = 0
     maximum: float = 1e9
-    """Beyond this no machine has the memory or anybody the time; NumPy's own limits are near."""
+    """No machine has the memory for more, nor anybody the time; NumPy's own limits are close."""
     gpu: Value | None = None
-    """A faithful larger setting for a box with a GPU; the user writes `name=gpu`."""
+    """A realistic larger value for a machine with a GPU; the user writes `name=gpu`."""
 
     def parse(self, text: str) -> Value:
         if text == "gpu" and self.gpu is not None:
@@ -91,27 +91,28 @@ class Fix:
     id: str
     title: str
     half: bool = False
-    """Half-fixes do not cure by themselves; they are there because they teach."""
+    """Half-fixes do not solve the problem by themselves; they are there to teach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a scenario claims, where that comes from, and what can be switched."""
+    """What a scenario claims, where the claim comes from, and what can be switched."""
 
     title: str
     kind: str
     claim: str
     mechanism: str
     source: str = ""
-    """The article (its three digits) and the place in it."""
+    """The article (its three digits) and the section in it."""
     example: str = ""
-    """The article's own example: does it run as written on TensorFlow 2, and what does it really time?"""
+    """About the article's own example: does it run as written on TensorFlow 2, and what does it really time?
+    """
     params: tuple[Param, ...] = ()
     fixes: tuple[Fix, ...] = ()
     cure: tuple[str, ...] = ()
-    """The fixes that together make the fixed twin of an A/B run; all that are not half-fixes, if empty."""
+    """The fixes that make the fixed twin of an A/B test; if empty, all that are not half-fixes."""
     base: tuple[str, ...] = ()
-    """Fixes that are on in both twins of an A/B run, so that it compares one thing only."""
+    """Fixes that are active in both twins of an A/B test, so that it compares one thing only."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Environment of the child process, for what must be set before NumPy or TensorFlow is imported."""
     warmup: int = 1
@@ -137,7 +138,7 @@ class Scenario:
         return self.cure or tuple(fix.id for fix in self.fixes if not fix.half)
 
     def values(self, texts: Mapping[str, str]) -> dict[str, Value]:
-        """Defaults, overridden by what the user wrote."""
+        """Return the defaults, overridden by what the user wrote."""
         known = {param.name: param for param in self.params}
         for name in texts:
             if name not in known:
@@ -153,19 +154,19 @@ class Scenario:
 class Params(SimpleNamespace):
     """The parameters' values: `params.size`."""
 
-    def __getattr__(self, name: str) -> Any:  # reached only for a name that is not there
+    def __getattr__(self, name: str) -> Any:  # reached only for a missing name
         raise AttributeError(f"the scenario declares no parameter {name!r}")
 
 
 class Fixes(SimpleNamespace):
     """Which fixes are active, as attributes: `if fixes.hoist_graph:`."""
 
-    def __getattr__(self, name: str) -> bool:  # reached only for a name that is not there
+    def __getattr__(self, name: str) -> bool:  # reached only for a missing name
         raise AttributeError(f"the scenario declares no fix {name!r}")
 
 
 def describe(path: Path) -> Scenario:
-    """Reads a scenario's description without running its file."""
+    """Read a scenario's description without running its file."""
     file = str(path)
     try:
         tree = ast.parse(path.read_bytes(), filename=file)
@@ -207,7 +208,7 @@ _CONSTRUCTORS = {"Scenario": Scenario, "Fix": Fix, "Param": Param}
 
 
 def _value(node: ast.expr) -> Any:
-    """A plain value, or one of our own dataclasses made of plain values."""
+    """Evaluate a plain value, or one of our own dataclasses made of plain values."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONSTRUCTORS:
         arguments = [_value(a) for a in node.args]
         keywords = {k.arg: _value(k.value) for k in node.keywords if k.arg}

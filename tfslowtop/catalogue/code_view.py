@@ -1,7 +1,7 @@
-"""The code of an iteration as it runs with some fixes on: what the others would do is cut out.
+"""The code of an iteration as it runs with some fixes active: branches of the others are cut out.
 
-Pure: source in, lines out. It cuts by line ranges, so that comments and formatting of what stays are the
-author's own.
+Pure: source in, lines out. It cuts whole lines, so that comments and formatting of the rest are the author's
+own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Line:
 
 
 def applied(source: str, fixes: Iterable[str], function: str = "iteration") -> list[str]:
-    """The lines of the function that are left with exactly these fixes on; none where it is not found."""
+    """Return the lines of the function that run with exactly these fixes; none if it is not found."""
     tree = ast.parse(source)
     found = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function), None)
     if found is None:
@@ -36,9 +36,9 @@ def applied(source: str, fixes: Iterable[str], function: str = "iteration") -> l
 
 
 def side_by_side(slow: Sequence[str], fixed: Sequence[str]) -> tuple[list[Line], list[Line]]:
-    """Both, with what only one of them has marked."""
+    """Return both versions, with the lines marked that only one of them has."""
     left, right = [Line(text, "-") for text in slow], [Line(text, "+") for text in fixed]
-    # Without the default "junk" rule a line that comes often, such as a bracket, would never match.
+    # Without the default "junk" rule, a frequent line such as a bracket would never match.
     matcher = difflib.SequenceMatcher(None, slow, fixed, autojunk=False)
     for a, b, size in matcher.get_matching_blocks():
         for k in range(size):
@@ -63,15 +63,15 @@ class _Cut:
         lines, _ = self._compound(node)
         return lines
 
-    # Statements. Each gives its lines, and whether nothing after it can be reached.
+    # Statements. Each returns its lines, and whether nothing after it can be reached.
 
     def _block(self, body: Sequence[ast.stmt], first: int, indent: int) -> tuple[list[str], bool]:
-        """A block whose comments begin at line `first`, moved to the left to stand at column `indent`."""
+        """Render a block whose comments begin at line `first`, moved to column `indent`."""
         lines: list[str] = []
         done = False
         for node in body:
             begin, end = _first_line(node), node.end_lineno or node.lineno
-            if begin < first:  # after a semicolon: went out with its line
+            if begin < first:  # after a semicolon: it was cut with its line
                 continue
             new, done = self._statement(node)
             if new:
@@ -91,7 +91,7 @@ class _Cut:
         return self._edited(_first_line(node), node.end_lineno or node.lineno, [node]), ends
 
     def _if(self, node: ast.If, word: str) -> tuple[list[str], bool]:
-        """`word` is what it has to begin with where it stays: if, elif."""
+        """Render an `if`; `word` is what it has to begin with where it stays: if, elif."""
         value = self._value(node.test)
         indent = _indent(self._lines[node.lineno - 1])
         if value is True:
@@ -126,7 +126,7 @@ class _Cut:
         return self._block(body, self._after_header(header or 0, start), indent)
 
     def _compound(self, node: ast.stmt) -> tuple[list[str], bool]:
-        """A statement that has blocks and stays: the blocks are cut, what is between them is not."""
+        """Render a compound statement that stays: its blocks are cut, what is between them is not."""
         lines: list[str] = []
         first, indent = _first_line(node), _indent(self._lines[_first_line(node)])
         inner = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
@@ -140,7 +140,7 @@ class _Cut:
         return lines, False
 
     def _after_header(self, first: int, start: int) -> int:
-        """The line after the header; comments between it and the block belong to the block."""
+        """Return the line after the header; comments between it and the block belong to the block."""
         while start > first and (
             not self._lines[start - 1].strip() or self._lines[start - 1].lstrip()[0] == "#"
         ):
@@ -153,7 +153,7 @@ class _Cut:
     # Expressions
 
     def _value(self, node: ast.AST) -> bool | None:
-        """What it is with these fixes; None where that depends on something else."""
+        """Evaluate an expression with these fixes; None where it depends on something else."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             return node.attr in self._active if node.value.id == self._name else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -190,14 +190,14 @@ class _Cut:
         return (first, begin), (last, self._column(last, node.end_col_offset or 0))
 
     def _column(self, line: int, offset: int) -> int:
-        """Python counts columns in bytes of UTF-8."""
+        """Convert a column, which Python counts in bytes of UTF-8."""
         return len(self._lines[line].encode()[:offset].decode())
 
     def _text(self, node: ast.expr | ast.stmt) -> str:
         return self._apply(*self._span(node), list(self._edits(node)))
 
     def _edited(self, first: int, last: int, nodes: Iterable[ast.AST]) -> list[str]:
-        """The lines from `first` up to `last`, which it leaves out."""
+        """Return the lines from `first` up to but not including `last`."""
         if last <= first:
             return []
         edits = [edit for node in nodes for edit in self._edits(node) if first <= edit.begin[0] < last]
@@ -218,7 +218,7 @@ class _Cut:
 
 
 def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    """The blocks of a compound statement, in the order of the source."""
+    """Return the blocks of a compound statement, in the order of the source."""
     found: list[list[ast.stmt]] = []
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
         for item in [getattr(node, field, None) or []]:
@@ -230,7 +230,7 @@ def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
 
 
 def _first_line(node: ast.stmt) -> int:
-    """From 0, with the decorators."""
+    """Return the first line, from 0, including decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)]) - 1
 
@@ -248,7 +248,7 @@ def _indent(line: str) -> int:
 
 
 def _moved(line: str, left: int) -> str:
-    """Never cuts text: what stands further left, in a string over several lines, stays."""
+    """Dedent without cutting text: the rest of a string over several lines stays where it is."""
     if left < 0:
         return " " * -left + line if line.strip() else line
     return line[min(left, _indent(line)) :]

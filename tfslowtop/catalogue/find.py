@@ -12,7 +12,7 @@ from ..suggestions import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario file, and either its description or what is wrong with it; or a user's own script."""
+    """A scenario file, with its description or what is wrong with it; or a user's own script."""
 
     id: str
     path: Path
@@ -27,7 +27,7 @@ class Entry:
 
 
 def directory() -> Path:
-    """Inside the package in an installed wheel, beside it in a checkout."""
+    """Return the directory of scenarios: inside the package in a wheel, beside it in a checkout."""
     package = Path(__file__).resolve().parents[1]
     shipped = package / "_scenarios"
     return shipped if shipped.is_dir() else package.parent / "scenarios"
@@ -41,13 +41,13 @@ def load(path: Path) -> Entry:
 
 
 def all_entries() -> list[Entry]:
-    """Every scenario of the catalogue, by article and then by id."""
+    """Return every scenario of the catalogue, by article and then by id."""
     paths = sorted(directory().glob("[!_]*.py"))
     return sorted((load(path) for path in paths), key=lambda e: (group(e), e.id))
 
 
 def group(entry: Entry) -> str:
-    """The article's three digits; what comes from no article stands last."""
+    """Return the article's three digits; scenarios from no article come last."""
     source = entry.scenario.source if entry.scenario else ""
     return source[:3] if source[:3].isdigit() else "added"
 

@@ -1,4 +1,4 @@
-"""Runs a scenario's kernel: in a child process of its own, or in a thread of the watcher's.
+"""Runs a scenario's kernel: in a child process of its own, or in a thread of the watcher.
 
 `main` is the child. It connects to the watcher first, so that the screen can say what it is waiting for, and
 only then imports what the scenario imports.
@@ -61,7 +61,7 @@ TOKEN_VARIABLE = "TFSLOWTOP_TOKEN"
 #: Seconds between two readings of a scenario's own gauges.
 GAUGE_PERIOD = 0.1
 
-#: A traceback longer than this is cut in the middle: the ends are what a person reads.
+#: A longer traceback is cut in the middle: people read the ends.
 _MAX_TRACEBACK = 20_000
 
 
@@ -70,7 +70,7 @@ Order = SetFixes | SetParams | Compare
 
 @dataclass(slots=True)
 class Arm:
-    """A state that iterations work on. An A/B run has two, so that neither lives on what the other did."""
+    """A state that iterations work on. An A/B test has two, so that neither depends on the other."""
 
     state: Any
     fixes: Fixes
@@ -78,7 +78,7 @@ class Arm:
 
 
 class Kernel:
-    """One run of one scenario: load, setup, and iterations until told to stop."""
+    """One run of one scenario: load, set up, and iterate until told to stop."""
 
     def __init__(
         self, agent: Agent, path: Path, params: Mapping[str, str], fixes: Sequence[str] = ()
@@ -94,7 +94,7 @@ class Kernel:
         self._allocator = Allocator()
 
     def obey(self, command: Command) -> None:
-        """Called from the agent's thread; takes effect before the next iteration."""
+        """Obey a command, on the agent's thread; it takes effect before the next iteration."""
         if isinstance(command, Stop):
             self._stopping = True
         elif isinstance(command, (SetFixes, SetParams, Compare)):
@@ -104,12 +104,12 @@ class Kernel:
         self._stopping = True
 
     def tick(self) -> None:
-        """From the agent's thread, before each of its batches."""
+        """Read TensorFlow's allocator, on the agent's thread, before each batch."""
         for gauge in self._allocator.read(time.perf_counter_ns()):
             self._agent.emit(gauge)
 
     def run(self) -> int:
-        """The exit code: 0 when it was told to stop, 1 when the scenario failed."""
+        """Run; return the exit code: 0 when told to stop, 1 when the scenario failed."""
         try:
             scenario = describe(self._path)
             module = self._load()
@@ -137,7 +137,7 @@ class Kernel:
         if spec is None or spec.loader is None:
             raise ScenarioError("is not a Python file", str(self._path))
         module = importlib.util.module_from_spec(spec)
-        sys.path.insert(0, str(self._path.parent))  # as for a script: it finds what lies beside it
+        sys.path.insert(0, str(self._path.parent))  # as for a script: it can import what is next to it
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module
@@ -151,7 +151,7 @@ class Kernel:
         self._agent.emit(About(tensorflow.__version__, devices, shown()))
 
     def _loop(self, scenario: Scenario, module: ModuleType) -> None:
-        """Iterates, and before each iteration looks whether something else was ordered."""
+        """Iterate, and check before each iteration for a new order."""
         iterate: Callable[..., Any] = module.iteration
         gauges: Callable[..., Mapping[str, float]] | None = getattr(module, "gauges", None)
         code = iterate.__code__
@@ -182,7 +182,7 @@ class Kernel:
                     self._agent.emit(Gauge(GaugeName(name), end, float(value)))
 
     def _plan(self, scenario: Scenario, module: ModuleType) -> Generator[tuple[Arm, int], int, None]:
-        """Which arm is next, and until when (0: until a new order). It is sent the iteration."""
+        """Yield the next arm, and until when it runs (0: until a new order). Receives the iteration."""
 
         def arm(fixes: tuple[str, ...]) -> Arm:
             return Arm(module.setup(Params(**scenario.values(self._params))), scenario.active(fixes))
@@ -204,7 +204,7 @@ class Kernel:
                 self._phase(PHASE_SETUP, "A and B")
                 arms = (arm(order.a), arm(order.b))
                 self._phase(PHASE_RUNNING)
-                # In a fixed order whatever drifts would favour one of the two: each pair is shuffled.
+                # In a fixed order any drift would favour one of the two, so each pair is in random order.
                 while self._order is order:
                     for k in random.sample((0, 1), 2):
                         self._agent.emit(Block(i, k, (order.a, order.b)[k], time.perf_counter_ns()))
@@ -219,12 +219,12 @@ class Kernel:
 
     def _phase(self, name: PhaseName, detail: str = "") -> None:
         self._agent.emit(Phase(name, detail, time.perf_counter_ns()))
-        self._agent.flush()  # an import can hold the interpreter for seconds: the screen is told before
+        self._agent.flush()  # an import can hold the interpreter for seconds: tell the watcher first
 
     def _failure(self, error: BaseException) -> Failed:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if Path(frame.filename) == self._path]
-        # The scenario's own frames and what they called; ours, above them, say nothing to its author.
+        # The scenario's own frames and what they called; ours, above them, mean nothing to its author.
         first = next((n for n, frame in enumerate(frames) if frame in own), 0)
         text = "Traceback (most recent call last):\n" + "".join(traceback.format_list(frames[first:]))
         text += "".join(traceback.format_exception_only(type(error), error))
@@ -238,8 +238,8 @@ class Kernel:
 
 
 def connect() -> SocketChannel:
-    """Reaches the watcher that started this process and says the token."""
-    # Taken out of the environment: what the scenario starts must not take itself for the target.
+    """Connect to the watcher that started this process, and send the token."""
+    # Removed from the environment: processes that the scenario starts must not use it.
     address, token = os.environ.pop(SOCKET_VARIABLE), os.environ.pop(TOKEN_VARIABLE)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(address)
@@ -250,11 +250,11 @@ def connect() -> SocketChannel:
 
 
 def _leave_with(channel: SocketChannel, kernel: Kernel) -> None:
-    """A scenario has no life without its watcher: ends the process when the connection is gone."""
+    """End the process when the connection is gone: a scenario does not outlive its watcher."""
     while channel.alive:
         time.sleep(0.2)
     kernel.stop()
-    time.sleep(2.0)  # a long iteration may finish; then it is over
+    time.sleep(2.0)  # a long iteration may finish first
     os._exit(0)
 
 
@@ -280,7 +280,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if agent.errors:
         agent.emit(Note(f"the agent had {agent.errors} errors of its own"))
     agent.close()
-    # TensorFlow's own threads and destructors are none of our business: leave at once.
+    # Skip the destructors and threads of TensorFlow: exit at once.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

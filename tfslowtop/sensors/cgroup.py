@@ -1,7 +1,7 @@
-"""What the target's control groups allow it, and how often they held it back. Versions 1 and 2, Linux only.
+"""What the target's control groups allow, and how often they held it back. Versions 1 and 2, Linux only.
 
 A limit may sit on the process's own group or on any group above it (a pod around a container), and the kernel
-counts throttling where the limit sits, so all levels that this mount shows are looked at.
+counts throttling where the limit sits, so all levels that this mount shows are read.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from tfslowtop.sensors.pace import Paced
 from tfslowtop.sensors.procfs import number_after, slurp
 
-# Version 1 says "no limit" with a number near 2**63, rounded down to a page.
+# Version 1 expresses "no limit" as a number near 2**63, rounded down to a page.
 _UNLIMITED = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
 class CgroupReading:
-    """Counts are since the group was made. None: no such limit, or not told."""
+    """Counts are since the group was created. None: no such limit, or unknown."""
 
     #: The tightest CPU quota, in cores (0.5 is half a core).
     cpu_quota: float | None = None
@@ -29,14 +29,14 @@ class CgroupReading:
     periods: float | None = None
     throttled_periods: float | None = None
     throttled_seconds: float | None = None
-    #: The limit that is nearest to being reached, what is used of it, and that without cache which the kernel
-    #: would simply drop: reading a large data set fills a limit without any harm.
+    #: The limit that is closest to being reached, how much of it is used, and how much without cache that the
+    #: kernel would simply drop: reading a large data set fills a limit harmlessly.
     memory_limit: float | None = None
     memory: float | None = None
     memory_working: float | None = None
-    #: How often an allocation met the limit.
+    #: How often an allocation hit the limit.
     limit_hits: float | None = None
-    #: Pages that were dropped or swapped out to make room, and then wanted again.
+    #: Pages that were dropped or swapped out to make room, and then needed again.
     refaults: float | None = None
 
 
@@ -51,17 +51,17 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the memory controller's files are called."""
+    """The names of the memory controller's files."""
 
     limits: tuple[str, ...]
     used: str
-    #: In front of each name in memory.stat that is of the group with those below it.
+    #: The prefix of names in memory.stat that include the groups below.
     whole: bytes
     events: str
 
 
 _V1 = _Names(("memory.limit_in_bytes",), "memory.usage_in_bytes", b"total_", "memory.failcnt")
-# memory.high does not kill but slows down, which is what we are after, so the lower of the two counts.
+# memory.high does not kill but slows down, which is what matters here, so the lower of the two counts.
 _V2 = _Names(("memory.max", "memory.high"), "memory.current", b"", "memory.events")
 
 
@@ -98,7 +98,8 @@ def parse_membership(text: str) -> dict[str, str]:
 
 
 def levels(mount: Mount, path: str) -> tuple[str, ...]:
-    """The directories of a group and of those above it, innermost first, as far as the mount shows them."""
+    """Return the directories of a group and of those above it, innermost first, as far as the mount shows
+    them."""
     below = os.path.relpath(path, mount.root) if path.startswith(mount.root) else path.lstrip("/")
     # A path that climbs out (`/../..`) is a group outside our cgroup namespace: only the mount's top is ours.
     parts = [] if below == "." or ".." in below.split("/") else below.split("/")
@@ -159,7 +160,7 @@ class Cgroup:
 
     def read(self) -> CgroupReading:
         memory = self._memory
-        # Levels are counted apart; the one that holds the process back most is the one that matters.
+        # Levels are counted separately; the one that holds the process back most is the one that matters.
         stats = [slurp(f"{each}/cpu.stat") for each in self._quotas]
         worst = max(stats, key=lambda each: number_after(b"nr_throttled ", each) or 0.0, default=None)
         waited, unit = number_after(b"throttled_usec ", worst), 1e6
@@ -179,9 +180,9 @@ class Cgroup:
 
 
 def stalled(name: str, directory: str | None, proc: Path) -> float | None:
-    """Seconds so far in which some task of the group, or of the machine, waited for `name` (PSI).
+    """Return the seconds so far in which some task of the group, or of the machine, waited for `name` (PSI).
 
-    The kernel's own averages are over 10 s and more, and half of that goes by before they show anything.
+    The kernel's own averages cover 10 s and more, and half of that passes before they show anything.
     """
     data = slurp(f"{directory}/{name}.pressure" if directory else f"{proc}/pressure/{name}")
     for word in (data or b"").partition(b"\n")[0].split():
@@ -192,7 +193,7 @@ def stalled(name: str, directory: str | None, proc: Path) -> float | None:
 
 
 def _quota(directory: str) -> float | None:
-    """In cores, or None where there is none."""
+    """Return the quota in cores; None where there is none."""
     both = (slurp(f"{directory}/cpu.max") or b"").split()
     if not both:
         both = [

@@ -58,14 +58,14 @@ _Values = Iterator[tuple[GaugeName, float | None]]
 
 
 class Gauges:
-    """Makes gauges of readings; keeps a second of them for the rates, and what was said last."""
+    """Turns readings into gauges; keeps a second of them for the rates, and the last value of each."""
 
     def __init__(self) -> None:
         self._hosts: deque[HostReading] = deque()
         self._said: dict[GaugeName, Gauge] = {}
 
     def host(self, reading: HostReading) -> list[Gauge]:
-        # A process that has gone, or another pid, has no rate against what was before it.
+        # A process that has ended, or another pid, has no rate relative to what was before.
         if self._hosts and (self._hosts[-1].pid != reading.pid or reading.state == "gone"):
             self._hosts.clear()
         self._hosts.append(reading)
@@ -82,7 +82,7 @@ class Gauges:
             if value is None:
                 continue
             last = self._said.get(name)
-            # A little under a second: readings that come once a second must not be late by one.
+            # A little under a second: readings that come once a second must not miss their turn.
             if last is not None and last.value == value and at - last.at < 0.95 * _SECOND:
                 continue
             gauge = self._said[name] = Gauge(name, at, float(value))
@@ -128,7 +128,7 @@ def _host(now: HostReading, then: HostReading) -> _Values:
     yield names.GAUGE_CGROUP_QUOTA, group.cpu_quota
     periods = rate(group.periods, earlier.periods)
     throttled = rate(group.throttled_periods, earlier.throttled_periods)
-    # Periods only pass while the group has something to run: none is no throttling.
+    # Periods only pass while the group has something to run: no periods, no throttling.
     share = throttled / periods if throttled and periods else 0.0
     yield names.GAUGE_CGROUP_THROTTLED, min(100.0, 100.0 * share) if throttled is not None else None
     yield names.GAUGE_CGROUP_WAITED, rate(group.throttled_seconds, earlier.throttled_seconds)

@@ -1,8 +1,8 @@
-"""The GPUs' side, read from outside the target through the driver's library (NVML). No read ever raises.
+"""The GPUs, read from outside the target through the driver's library (NVML). No read ever raises.
 
-Without a GPU there is a `reason` in one plain sentence and nothing else. A driver that restarts is opened
-again, a device that falls off the bus stays in the list as lost while the others go on, and both are tried
-again after 1 s, 2 s, 4 s … 30 s.
+Without a GPU there is a `reason` in one sentence and nothing else. A driver that restarts is opened again, a
+device that falls off the bus stays in the list as lost while the others continue, and both are retried after
+1 s, 2 s, 4 s … 30 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tfslowtop.sensors.visible import Known, cuda_numbers
 
 __all__ = ["GpuDevice", "GpuProcess", "GpuReading", "GpuSensor"]
 
-# The kernel's fixed number of the first pid namespace, the one whose pids the driver gives.
+# The kernel's fixed number of the initial pid namespace, whose pids the driver reports.
 _FIRST_NAMESPACE = "pid:[4026531836]"
 
 
@@ -40,7 +40,7 @@ class GpuSensor:
     """Reads all devices. `visible` and `order`: the target's CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
 
     `pids_are_ours` says whether the driver's pids are of our pid namespace. In a container they are usually
-    the host's, and one of them may by chance be the target's number; None finds out.
+    the host's, and one of them may happen to equal the target's; None finds out.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class GpuSensor:
         self._held: dict[int, bool] = {}
 
     def read(self, pids: Collection[int] = ()) -> GpuReading:
-        """`pids`: the target and its children."""
+        """Read all devices; `pids` are the target and its children."""
         at = time.perf_counter_ns()
         now = at / 1e9
         try:
@@ -79,13 +79,13 @@ class GpuSensor:
             self._gone(now, str(error))
             return GpuReading(at, reason=self._reason)
         except Exception as error:
-            # Nothing a driver answers may end the watching.
+            # No answer of a driver may end the watching.
             self._gone(now, f"the GPU could not be read: {error}")
             return GpuReading(at, reason=self._reason)
         if not any(each.lost for each in devices):
             self._again.worked()
         elif self._again.due(now):
-            # Looked for at the next read, and then ever less often: opening the library takes long.
+            # Retried at the next read, and then less and less often: opening the library takes long.
             self._again.failed(now)
             self._rescan = Paced(10.0, 0.01)
         return GpuReading(at, devices, driver=self._driver)
@@ -100,12 +100,12 @@ class GpuSensor:
         self._again.failed(now)
 
     def _prepare(self, now: float) -> None:
-        """Open the library if it is not, and look from time to time which devices there are."""
+        """Open the library if necessary, and check from time to time which devices there are."""
         if not self._ready and not self._again.due(now):
             return
         if self._ready and not self._rescan.due(now):
             return
-        # A lost device is only found again by a library that was opened anew.
+        # A lost device is only found again by a library that was reopened.
         if (not self._ready or any(slot.lost for slot in self._slots)) and not self._nvml.open():
             self._gone(now, self._nvml.reason or library.NO_DRIVER)
             return
@@ -125,7 +125,7 @@ class GpuSensor:
                 if str(index) not in self._labels.values():
                     found.append(Slot(str(index), index, lost=True))
         seen = {slot.label.partition(":")[0] for slot in found}
-        # A slice that is not there any more was taken apart; a whole device was not.
+        # A slice that has disappeared was removed; a whole device was not.
         missing = [slot for slot in self._slots if slot.label not in seen and slot.mig is None]
         for slot in missing:
             slot.lost = True
@@ -135,7 +135,7 @@ class GpuSensor:
         return sorted(found + missing, key=lambda slot: (int(slot.label.partition(":")[0]), slot.mig or 0))
 
     def _at_index(self, index: int) -> list[Slot]:
-        """The device at the driver's `index`, or its MIG slices where it is cut."""
+        """Return the device at the driver's `index`, or its MIG slices."""
         handle = self._nvml.ask("nvmlDeviceGetHandleByIndex", index)
         if handle is None:
             return [Slot(str(index), index)]
@@ -154,7 +154,8 @@ class GpuSensor:
         return slots or [Slot(label, index, handle, handle, None, uuid, name)]
 
     def _label(self, index: int, uuid: str | None) -> str:
-        """The driver numbers devices anew when one has fallen off; a curve must not change its device."""
+        """Keep labels stable: the driver renumbers devices when one has fallen off; a curve must not change
+        its device."""
         if uuid is None:
             return str(index)
         if uuid not in self._labels:
@@ -173,7 +174,7 @@ class GpuSensor:
                 device = replace(device, lost=slot.lost)
             elif not slot.lost:
                 with_pcie = self._turn % len(self._slots) == position
-                # Of two devices in each read, so that eight are read in full every two seconds.
+                # Two devices in each read, so that eight are read in full every two seconds.
                 with_slow = (self._turn + position) % max(1, len(self._slots) // 2) == 0
                 try:
                     device = read_device(self._nvml, slot, pids, self._pids_are_ours, with_pcie, with_slow)
@@ -192,7 +193,7 @@ class GpuSensor:
         return cuda_numbers(self.visible, self.order, known)
 
     def _believable(self, pids: Collection[int], now: float) -> Collection[int]:
-        """Those pids that can be told apart in the driver's list."""
+        """Return the pids that can be identified in the driver's list."""
         if self._pids_are_ours:
             return pids
         if self._holders.due(now):

@@ -1,4 +1,4 @@
-"""One GPU, or one MIG slice of it: what the driver says about it now."""
+"""One GPU, or one MIG slice of it: what the driver reports about it now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLOCK_SM, _TEMPERATURE_CORE, _PCIE_TX, _PCIE_RX = 1, 0, 0, 1
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess:
-    """A process on a device, under the pid that the driver gives it."""
+    """A process on a device, under the pid that the driver reports."""
 
     pid: int
     memory: float | None
@@ -22,23 +22,23 @@ class GpuProcess:
 
 @dataclass(frozen=True, slots=True)
 class GpuDevice:
-    """One device. Bytes, percent, MHz, °C, watts, bytes per second; None is what the driver does not give."""
+    """One device. Bytes, percent, MHz, °C, watts, bytes per second; None where the driver reports nothing."""
 
-    #: "0", or "0:1" for the second MIG slice of it. Stays with the device when others fall off.
+    #: "0", or "0:1" for its second MIG slice. Stays with the device when others fall off.
     label: str
     index: int
     mig: int | None = None
     uuid: str | None = None
     name: str | None = None
-    #: The number under which CUDA, and so TensorFlow, knows it ("GPU:0"); None if hidden or not knowable.
+    #: The number under which CUDA, and so TensorFlow, knows it ("GPU:0"); None if hidden or unknown.
     cuda_number: int | None = None
-    #: Whether CUDA_VISIBLE_DEVICES shows it to the target; None when that cannot be known from outside.
+    #: Whether CUDA_VISIBLE_DEVICES shows it to the target; None if that is unknown from outside.
     visible: bool | None = None
-    #: It answered before and does not any more.
+    #: It answered before and no longer does.
     lost: bool = False
     memory_used: float | None = None
     memory_total: float | None = None
-    #: Of the target with its children, and of everyone else; None where pids do not tell (containers).
+    #: Of the target with its children, and of everyone else; None where pids are useless (containers).
     memory_own: float | None = None
     memory_others: float | None = None
     processes: tuple[GpuProcess, ...] | None = None
@@ -70,7 +70,7 @@ class Slot:
     label: str
     index: int
     handle: Any = None
-    #: The whole GPU of a MIG slice: clocks, heat and power are only told for that one.
+    #: The whole GPU of a MIG slice: clocks, heat and power are only reported for that one.
     whole: Any = None
     mig: int | None = None
     uuid: str | None = None
@@ -83,7 +83,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """What changes slowly, or is asked less often in a box with many devices."""
+    """What changes slowly, or is read less often in a machine with many devices."""
 
     processes: _Processes
     temperature: float | None
@@ -94,11 +94,12 @@ class Slow:
 def read_device(
     nvml: Nvml, slot: Slot, pids: Collection[int], certain: bool, with_pcie: bool, with_slow: bool = True
 ) -> GpuDevice:
-    """`pids` are the target's; `certain` says that a pid which is not listed really is not on the device."""
+    """Read a device. `pids` are the target's; `certain` means that a pid which is not listed is not on the
+    device."""
     handle, whole = slot.handle, slot.whole
     memory = nvml.first(
         handle,
-        # Version 2 leaves out what the driver itself has reserved, as nvidia-smi does.
+        # Version 2 excludes what the driver itself has reserved, as nvidia-smi does.
         ("nvmlDeviceGetMemoryInfo", nvml.constant("nvmlMemory_v2", 0x02000028)),
         ("nvmlDeviceGetMemoryInfo",),
     )
@@ -109,7 +110,7 @@ def read_device(
     if slot.clock_max is None:
         slot.clock_max = _number(nvml.ask("nvmlDeviceGetMaxClockInfo", whole, _CLOCK_SM))
     if with_pcie:
-        # The driver counts for 20 ms before it answers, so only one device in each read.
+        # The driver measures for 20 ms before it answers, so only one device in each read.
         rx = _number(nvml.ask("nvmlDeviceGetPcieThroughput", whole, _PCIE_RX), 1024)
         slot.pcie = rx, _number(nvml.ask("nvmlDeviceGetPcieThroughput", whole, _PCIE_TX), 1024)
     return GpuDevice(
@@ -159,20 +160,21 @@ def _processes(nvml: Nvml, handle: Any) -> _Processes:
         return None
     for process in (each for listed in lists for each in listed or ()):
         memory = _number(getattr(process, "usedGpuMemory", None))
-        # One that computes and draws is in both lists, with the same memory.
+        # A process that computes and draws is in both lists, with the same memory.
         found[process.pid] = max(memory, found.get(process.pid) or 0.0) if memory is not None else None
     return tuple(GpuProcess(pid, memory) for pid, memory in sorted(found.items()))
 
 
 def _use(nvml: Nvml, handle: Any) -> dict[int, float] | None:
-    """Percent of the device by pid, the newest of the last 2 s: the driver samples about once a second."""
+    """Return percent of the device by pid, the newest of the last 2 s: the driver samples about once a
+    second."""
     since = time.time_ns() // 1000 - 2_000_000
     samples = nvml.ask("nvmlDeviceGetProcessUtilization", handle, since)
     if samples is None:
         # Not found: nobody used the device. Zero: pynvml takes an empty list for an error.
         return {} if nvml.refused in (0, NOT_FOUND) else None
     fresh = sorted((sample.timeStamp, sample.pid, sample.smUtil) for sample in samples)
-    # A driver may leave garbage in entries it did not fill; no share is above 100.
+    # A driver may leave garbage in entries that it did not fill; no share exceeds 100.
     return {pid: float(percent) for _, pid, percent in fresh if pid and percent <= 100}
 
 

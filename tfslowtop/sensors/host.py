@@ -1,11 +1,11 @@
-"""The host's side: what the target uses of the machine, and what the machine and its limits do to it.
+"""The host: what the target uses of the machine, and what the machine and its limits do to it.
 
 Everything is read from outside the target. Every value may be missing on its own (None): the system does not
-tell it, we may not know it, or it is not due yet. No read ever raises; a target that has died is `gone`.
+report it, we may not read it, or it is not due yet. No read ever raises; a target that has died is `gone`.
 
-What a read costs is kept low by asking each thing only as often as it is worth: counters of the process at
-every read, the machine, its pressure, the children and the waiting of threads once a second, the list of
-children every 3 s, and unique memory every 5 s, the last three even less often where they turn out slow.
+To keep reads cheap, each value is read only as often as it is worth: counters of the process at every read;
+the machine, its pressure, the children and the waiting of threads once a second; the list of children every 3
+s; and unique memory every 5 s. The last three are read even less often where they are slow.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tfslowtop.sensors.pace import Paced
 from tfslowtop.sensors.procfs import LinuxProcess, ProcessReading, number_after, slurp
 from tfslowtop.sensors.psutil_process import PsutilProcess
 
-#: Of all cores: from here on, what we use is taken from the watched program.
+#: Of all cores: beyond this, what we use is taken from the watched program.
 _FULL = 0.9
 
-#: None where psutil is all there is.
+#: None where only psutil is available.
 PROC = Path("/proc") if sys.platform == "linux" else None
 
 
@@ -42,11 +42,11 @@ class ChildrenReading:
 
 @dataclass(frozen=True, slots=True)
 class MachineReading:
-    """The whole machine, over the last second. CPU in percent of one core: `cpus` × 100 is all there is."""
+    """The whole machine, over the last second. CPU in percent of one core: `cpus` × 100 is the maximum."""
 
     cpus: float | None = None
     cpu: float | None = None
-    #: What neither the target nor its children used: the busy neighbour.
+    #: What neither the target nor its children used: other processes.
     others: float | None = None
     #: Taken by other guests of the same physical machine.
     steal: float | None = None
@@ -67,7 +67,7 @@ class PressureReading:
 
 @dataclass(frozen=True, slots=True)
 class HostReading:
-    """All of it at one moment (`at`: time.perf_counter_ns)."""
+    """All readings at one moment (`at`: time.perf_counter_ns)."""
 
     at: int
     pid: int
@@ -83,7 +83,7 @@ class HostReading:
 
     @property
     def full(self) -> bool:
-        """No core was left over during the last second."""
+        """Whether no core was idle during the last second."""
         machine = self.machine
         return machine.cpu is not None and machine.cpu >= _FULL * 100 * (machine.cpus or 1)
 
@@ -97,14 +97,15 @@ class _Process(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
-    """How long each thread has waited for a CPU so far, and what all of them have used, at a moment."""
+    """How long each thread has waited for a CPU so far, and how much all of them have used, at a moment."""
 
     at: float
     used: float
     threads: dict[str, float]
 
     def share(self, last: _Waits) -> float | None:
-        """Percent of the time in which they wanted to run since then; of all time if that was longer."""
+        """Return the percent of the time in which they wanted to run since then; of all time if that was
+        longer."""
         elapsed = self.at - last.at
         if not self.threads or elapsed <= 0:
             return None
@@ -114,7 +115,7 @@ class _Waits:
 
 @dataclass(frozen=True, slots=True)
 class _Usage:
-    """CPU seconds so far, at a moment; two of them make a percentage."""
+    """CPU seconds so far, at a moment; two of them give a percentage."""
 
     at: float
     busy: float
@@ -128,7 +129,7 @@ def _reader(pid: int, proc: Path | None) -> _Process:
 
 
 class HostSensor:
-    """Reads one pid. Without `proc` (not on Linux) psutil alone is used, and less is known."""
+    """Reads one pid. Without `proc` (not on Linux) only psutil is used, and less is known."""
 
     def __init__(self, pid: int, proc: Path | None = PROC) -> None:
         self.pid = pid
@@ -157,7 +158,7 @@ class HostSensor:
         now = at / 1e9
         counters = self._process.counters()
         if counters is not None and self._born not in (None, counters.born):
-            # The pid has come back as another process.
+            # The pid has been reused by another process.
             counters = None
         if counters is None or counters.state == "gone":
             return HostReading(at, self.pid)
@@ -167,7 +168,7 @@ class HostSensor:
         if self._unique.due(now):
             before = time.perf_counter()
             self._uss = self._process.uss()
-            # Wall time: for so long the target could not change its memory map.
+            # Wall time: for that long the target could not change its memory map.
             self._unique.done(now, time.perf_counter() - before)
         return HostReading(
             at,
@@ -180,7 +181,7 @@ class HostSensor:
         )
 
     def _own(self, now: float, counters: ProcessReading) -> ProcessReading:
-        """With what is not counted by the kernel, or not read every time."""
+        """Add what the kernel does not count, or what is not read every time."""
         percent = None
         if counters.cpu_seconds is not None:
             if self._last_cpu is not None:
@@ -191,7 +192,7 @@ class HostSensor:
         )
 
     def _once_a_second(self, now: float, counters: ProcessReading) -> None:
-        # CPU time, not wall time: on a busy machine, where it matters most, we must not look less often.
+        # CPU time, not wall time: on a busy machine, where it matters most, we must not read less often.
         begun = time.thread_time()
         if self._list_children.due(now):
             before = time.thread_time()
@@ -231,7 +232,7 @@ class HostSensor:
         return pids if pids is not None else psutil_process.children_of(self.pid) or ()
 
     def _use_of_cpu(self, now: float, counters: ProcessReading, living: dict[int, ProcessReading]) -> None:
-        """What the family and the others used since the last time."""
+        """Return what the family and the others used since the last time."""
         times = psutil.cpu_times()
         # Guest time is already part of user time.
         idle = times.idle + getattr(times, "iowait", 0.0)
@@ -255,7 +256,7 @@ class HostSensor:
             others = _percent((usage.busy - last.busy) - (usage.family - last.family), elapsed)
             by_children = _percent(usage.children - last.children, elapsed)
         rss = [each.rss for each in living.values() if each.rss is not None]
-        # One that has ended and was not waited for still has CPU time to its name, but is no child to show.
+        # A child that has ended but was not waited for still counts its CPU time, but is not shown.
         pids = tuple(pid for pid, each in living.items() if each.state != "zombie")
         self._children = ChildrenReading(pids, sum(rss, 0.0), by_children)
         self._machine = MachineReading(
@@ -285,5 +286,6 @@ def _memory(proc: Path | None) -> dict[str, float]:
 
 
 def _percent(part: float, whole: float) -> float | None:
-    """Never below zero: the two figures come from different clocks of the kernel, a tick apart."""
+    """Subtract, but never below zero: the two figures come from different clocks of the kernel, a tick apart.
+    """
     return max(0.0, 100.0 * part / whole) if whole > 0 else None

@@ -1,4 +1,4 @@
-"""The driver's library through pynvml, with its errors sorted: which of them end a value, a device, or all.
+"""The driver's library through pynvml, with its errors sorted by what they end: a value, a device, or all.
 
 pynvml is imported on first use (30 ms), in the watcher only. A call may block for as long as the driver
 likes, so this belongs in a thread of its own.
@@ -26,7 +26,7 @@ _REASONS = {
     _GPU_NOT_FOUND: NO_DEVICE,
 }
 
-#: Why a clock is lowered: bit to word. The driver's own names, made plain; two kinds of heat are one to us.
+#: Why a clock is lowered: bit to word. The driver's own names in plain words; two kinds of heat become one.
 THROTTLES = (
     (0x001, "idle"),
     (0x002, "set clocks"),
@@ -43,7 +43,7 @@ THROTTLES = (
 
 
 def throttle_words(mask: int) -> tuple[str, ...]:
-    """The reasons in a mask, also in one that was recorded as a gauge."""
+    """Return the reasons in a mask, also in one that was recorded as a gauge."""
     return tuple(dict.fromkeys(word for bit, word in THROTTLES if mask & bit))
 
 
@@ -52,7 +52,7 @@ class NvmlGoneError(Exception):
 
 
 class DeviceLostError(Exception):
-    """This one device does not answer any more."""
+    """This one device no longer answers."""
 
 
 class Nvml:
@@ -61,7 +61,7 @@ class Nvml:
     def __init__(self) -> None:
         self._pynvml: Any = None
         self._open = False
-        #: The error code of the last value that was not given.
+        #: The error code of the last value that was not returned.
         self.refused: int | None = None
         self.reason: str | None = None
 
@@ -87,11 +87,12 @@ class Nvml:
         try:
             self._pynvml.nvmlShutdown()
         except Exception:
-            # After a driver restart there is nothing left to shut down, and that is how it is told.
+            # After a driver restart there is nothing left to shut down, which is how it shows.
             pass
 
     def ask(self, function: str, *arguments: Any) -> Any:
-        """What the function returns, or None when it is not there or the driver does not give this value."""
+        """Return what the function returns; None if it is missing or the driver does not report this value.
+        """
         call = getattr(self._pynvml, function, None)
         self.refused = None
         if call is None:
@@ -108,7 +109,7 @@ class Nvml:
             return None
 
     def first(self, handle: Any, *calls: tuple[Any, ...]) -> Any:
-        """The first that gives a value: newer drivers rename functions, older ones lack the new name."""
+        """Return the first value: newer drivers rename functions, older ones lack the new name."""
         for function, *arguments in calls:
             found = self.ask(function, handle, *arguments)
             if found is not None:

@@ -1,14 +1,14 @@
-"""How often to look, so that looking stays cheap.
+"""How often to read, so that reading stays cheap.
 
-Two rules. `Paced` is for one expensive reading: it waits at least its interval, and longer when the reading
-itself turned out slow. `Budget` is for a whole loop: CPU time may be spent in a burst, but not on average.
+`Paced` is for one expensive reading: it waits at least its interval, and longer when the reading itself was
+slow. `Budget` is for a whole loop: CPU time may be spent in a burst, but not on average.
 """
 
 from __future__ import annotations
 
 
 class Paced:
-    """Says when an expensive reading is due again.
+    """Decides when an expensive reading is due again.
 
     After a reading that took `cost` seconds the next one is at least `cost / share` away: a walk over the
     page tables of a 100 GB process must not hold that process's memory lock once a second.
@@ -29,7 +29,7 @@ class Paced:
 
 
 class Backoff:
-    """Says when to try again after a failure: 1 s, 2 s, 4 s … up to `longest`."""
+    """Decides when to retry after a failure: 1 s, 2 s, 4 s … up to `longest`."""
 
     __slots__ = ("_delay", "_first", "_longest", "_next")
 
@@ -54,8 +54,8 @@ class Backoff:
 class Budget:
     """An allowance of CPU time: `share` of one core on average, saved up for at most `burst` seconds.
 
-    Saving up lets one slow reading pass without a gap in the quick ones; a reading that is always slow eats
-    the savings and from then on is taken less often.
+    Saving up lets one slow reading pass without a gap in the quick ones; a reading that is always slow uses
+    up the savings and is then taken less often.
     """
 
     __slots__ = ("_at", "_most", "_saved", "_share")
@@ -67,7 +67,7 @@ class Budget:
         self._at = now
 
     def wait(self, now: float, spent: float) -> float:
-        """Book `spent` seconds of CPU time; how long to pause until the average is kept again."""
+        """Book `spent` seconds of CPU time; return how long to pause to keep the average."""
         self._saved = min(self._most, self._saved + (now - self._at) * self._share) - spent
         self._at = now
         return max(0.0, -self._saved / self._share)

@@ -1,7 +1,7 @@
-"""What Linux says about one process under /proc/<pid>.
+"""What Linux reports about one process under /proc/<pid>.
 
 psutil takes more than twice as long for half of these figures (143 µs against 59 µs here, caches warm), and
-ten reads a second should not be noticed. Elsewhere `psutil_process` is used.
+ten reads a second should go unnoticed. Elsewhere `psutil_process` is used.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What `state` can be; the gauge `state` is the position in this tuple.
+#: The possible values of `state`; the gauge `state` is the position in this tuple.
 STATES = ("running", "sleeping", "stopped", "zombie", "gone")
 
-# As the kernel's letters map to our words. D (waiting for a disk) and I (idle) cannot run either.
+# The kernel's letters in our words. D (waiting for a disk) and I (idle) cannot run either.
 _STATES = {"R": "running", "T": "stopped", "t": "stopped", "Z": "zombie", "X": "gone", "x": "gone"}
 
 
@@ -24,15 +24,15 @@ class ProcessReading:
 
     #: One of `STATES`.
     state: str = "gone"
-    #: When the process was started: a pid that comes back with another start is another process.
+    #: When the process was started: a pid with another start is another process.
     born: float = 0.0
     cpu_seconds: float | None = None
     #: CPU time of the process and of all children that it has waited for.
     cpu_family: float | None = None
     #: Percent of one core, since the reading before.
     cpu: float | None = None
-    #: Percent of the time in which its threads wanted to run and had no CPU; all of them, as TensorFlow's
-    #: main thread sleeps while others compute.
+    #: Percent of the time in which its threads wanted to run and had no CPU; all of them, because
+    #: TensorFlow's main thread sleeps while others compute.
     cpu_wait: float | None = None
     cpus_allowed: float | None = None
     rss: float | None = None
@@ -50,16 +50,17 @@ class ProcessReading:
 
 
 def slurp(path: str, whole: bool = False) -> bytes | None:
-    """The contents of a small kernel file, or None: absent, forbidden, or the process went away meanwhile.
+    """Return the contents of a small kernel file, or None: missing, forbidden, or the process has just ended.
 
-    `whole` is for lists: the kernel hands those out a page at a time, however much is asked for.
+    `whole` is for lists: the kernel returns those a page at a time, however much is requested.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        # One read for the rest: they are made on reading, and a second could belong to another moment.
+        # One read for the rest: the content is generated on reading, and a second read could be of another
+        # moment.
         found = data = os.read(fd, 1 << 16)
         while whole and data:
             data = os.read(fd, 1 << 16)
@@ -72,9 +73,9 @@ def slurp(path: str, whole: bool = False) -> bytes | None:
 
 
 def number_after(name: bytes, data: bytes | None) -> float | None:
-    """The number in the line `name 123` or `name  123 kB`; a size in bytes.
+    """Return the number in the line `name 123` or `name 123 kB`; a size in bytes.
 
-    Picking the two or three lines that are wanted is several times cheaper than parsing all fifty.
+    Picking the two or three lines that are needed is several times cheaper than parsing all fifty.
     """
     start = (b"\n" + data).find(b"\n" + name) if data else -1
     if data is None or start < 0:
@@ -99,11 +100,11 @@ class LinuxProcess:
         self._clock: int | None = (~pid << 3) | 2
 
     def counters(self, brief: bool = False) -> ProcessReading | None:
-        """None: there is no such process (any more). `brief`: only what a single file tells."""
+        """Read it; None if there is no such process (any more). `brief`: only what a single file contains."""
         stat = slurp(self._at + "stat")
         if not stat:
             return None
-        # The name in parentheses may itself hold spaces and parentheses.
+        # The name in parentheses may itself contain spaces and parentheses.
         words = stat.rpartition(b")")[2].split()
         try:
             ticks = [float(word) / self._tick for word in words[11:15]]
@@ -138,21 +139,22 @@ class LinuxProcess:
             except OSError:
                 self._clock = None
             else:
-                # A number that is far off belongs to someone else (a /proc of another pid namespace).
+                # A number that is far off belongs to another process (a /proc of another pid namespace).
                 if abs(exact - by_ticks) < 1.0 + 0.1 * by_ticks:
                     return exact
                 self._clock = None
         return by_ticks
 
     def uss(self) -> float | None:
-        """Memory that would be freed if the process ended. Slow: the kernel walks all its page tables."""
+        """Return the memory that would be freed if the process ended. Slow: the kernel walks all its page
+        tables."""
         rollup = slurp(self._at + "smaps_rollup")
         names = (b"Private_Clean:", b"Private_Dirty:", b"Private_Hugetlb:")
         parts = [part for name in names if (part := number_after(name, rollup)) is not None]
         return sum(parts) if parts else None
 
     def waits(self) -> dict[str, float]:
-        """By thread: seconds so far in which it was ready to run and had no CPU."""
+        """Return by thread the seconds so far in which it was ready to run and had no CPU."""
         try:
             threads = os.listdir(self._at + "task")  # noqa: PTH208  (half the cost of iterdir)
         except OSError:
@@ -169,10 +171,12 @@ class LinuxProcess:
 
 
 def children_of(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...] | None:
-    """Pids of all descendants, or None where this kernel does not list them (CONFIG_PROC_CHILDREN).
+    """Return the pids of all descendants, or None where this kernel does not list them
+    (CONFIG_PROC_CHILDREN).
 
-    The list hangs on the thread that made the child. Reading it for each thread of a few processes still
-    beats reading each process of a large machine, and children that are found late look like neighbours.
+    The list belongs to the thread that created the child. Reading it for each thread of a few processes is
+    still cheaper than reading each process of a large machine, and children that are found late look like
+    other processes.
     """
     found: list[int] = []
     todo = [pid]
@@ -181,7 +185,7 @@ def children_of(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...] | None:
         try:
             threads = os.listdir(task)  # noqa: PTH208  (half the cost of iterdir)
         except OSError:
-            # It ended between two looks, and its children have another parent by now.
+            # It has ended meanwhile, and its children have another parent by now.
             continue
         lists = [slurp(f"{task}/{thread}/children", whole=True) for thread in threads]
         if lists and all(each is None for each in lists) and os.path.isdir(task):  # noqa: PTH112

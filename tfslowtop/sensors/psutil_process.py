@@ -16,7 +16,7 @@ _STATES = {
 
 
 class PsutilProcess:
-    """Reads one pid, on any system; what that system does not tell stays None."""
+    """Reads one pid, on any system; what the system does not report stays None."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -35,7 +35,7 @@ class PsutilProcess:
         except (psutil.NoSuchProcess, ProcessLookupError):
             return None
         except (psutil.Error, OSError):
-            # Another user's process: it is there, and that is all we may know.
+            # Another user's process: that it exists is all we may know.
             return ProcessReading("running", self._born)
 
     @staticmethod
@@ -78,7 +78,8 @@ class PsutilProcess:
 
 
 def children_of(pid: int) -> tuple[int, ...] | None:
-    """Pids of all descendants. Walks over all processes of the machine, so not for every reading."""
+    """Return the pids of all descendants. Walks over all processes of the machine, so not for every reading.
+    """
     try:
         return tuple(child.pid for child in psutil.Process(pid).children(recursive=True))
     except (psutil.Error, OSError):

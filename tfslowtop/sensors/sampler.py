@@ -1,7 +1,7 @@
-"""The threads that keep looking: the host ten times a second, the GPUs twice, at no more than a stated cost.
+"""The threads that read the host ten times a second and the GPUs twice, within a budget of CPU time.
 
-The two have a thread each: a driver in trouble can hold a call for many seconds, and the host's figures,
-which then say most, must go on meanwhile. Both are daemons and no reading can end them.
+Each has its own thread: a driver in trouble can block a call for many seconds, and the host's figures, which
+matter most then, must continue. Both are daemons and no reading can end them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ HOST_SHARE, GPU_SHARE = 0.006, 0.0035
 class Sampler:
     """Reads `pid` until `stop`. `on_gauges` gets what is new, from either thread but never from both at once.
 
-    `host` and `gpu` are the latest whole readings, None before the first. `trouble` is the last error that a
-    reading or the callback raised; there should be none.
+    `host` and `gpu` are the latest complete readings, None before the first. `trouble` is the last error that
+    a reading or the callback raised.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Sampler:
             thread.start()
 
     def stop(self, timeout: float = 1.0) -> None:
-        """Ends both threads; waits `timeout` at most, since a call into the driver cannot be cut short."""
+        """End both threads; wait `timeout` at most, since a call into the driver cannot be interrupted."""
         self._stopped.set()
         deadline = time.monotonic() + timeout
         for thread in self._threads:
@@ -73,7 +73,7 @@ class Sampler:
                 thread.join(max(0.0, deadline - time.monotonic()))
 
     def shown(self, visible: str | None, order: str | None) -> None:
-        """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as the target itself has them, from now on."""
+        """Use the target's own CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER from now on."""
         self._gpus.visible, self._gpus.order = visible, order
 
     def _read_host(self) -> list[Gauge]:
@@ -113,7 +113,7 @@ class Sampler:
 
 
 class _Pace:
-    """When the next reading of one thread is due, and what the readings have cost lately."""
+    """When the next reading of one thread is due, and what recent readings have cost."""
 
     def __init__(self, cost: GaugeName, interval: float, share: float) -> None:
         self._cost, self._interval = cost, interval
@@ -128,16 +128,17 @@ class _Pace:
         self._used = time.thread_time()
 
     def end(self) -> tuple[float, list[Gauge]]:
-        """How long to pause, and once a second the gauge of our own cost."""
+        """Return how long to pause, and once a second the gauge of our own cost."""
         now, spent = time.perf_counter(), time.thread_time() - self._used
         wait = 0.0
         if self._first:
-            # Imports and finding the devices happen once; they would silence the first seconds.
+            # Imports and finding the devices happen once; counted, they would delay the first readings by
+            # seconds.
             self._first = False
         else:
             wait = self._budget.wait(now, spent)
             self._sum += spent
-        # Readings that came late are left out, not made up for.
+        # Late readings are skipped, not made up for.
         self._due = max(self._due + self._interval, now + wait)
         cost: list[Gauge] = []
         elapsed = now - self._since

@@ -14,7 +14,7 @@ _STARTING = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A device as the driver lists it; a MIG slice is one of its own, inside a `parent`."""
+    """A device as the driver lists it; a MIG slice is a device of its own, inside a `parent`."""
 
     label: str
     uuid: str | None
@@ -23,7 +23,7 @@ class Known:
 
 
 def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known]) -> dict[str, int] | None:
-    """Label to CUDA's number for each visible device; None when that cannot be known from outside.
+    """Map labels to CUDA's number for each visible device; None when that is unknown from outside.
 
     `value` and `order` are the target's CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, None if unset.
     """
@@ -31,7 +31,7 @@ def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known])
     whole = [each for each in devices if each.parent is None]
     sliced = bool(parents)
     # By default CUDA puts the fastest first, and the driver does not say which that is. Among equals, as in
-    # nearly all boxes, the order is that of the bus, which is also the driver's.
+    # nearly all machines, the order is that of the bus, which is also the driver's.
     ordered = order == "PCI_BUS_ID" or len({each.name for each in whole}) <= 1
     if value is None:
         return {each.label: n for n, each in enumerate(whole)} if ordered and not sliced else None
@@ -45,7 +45,7 @@ def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known])
         if is_number and (not ordered or sliced):
             return None
         found = _by_number(int(word), whole) if is_number else _by_uuid(word, devices)
-        # CUDA takes what stands before the first bad entry, so that -1 and an empty value hide everything.
+        # CUDA uses what precedes the first invalid entry, so that -1 and an empty value hide everything.
         if found is None:
             break
         if found in numbers:
@@ -55,14 +55,14 @@ def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known])
 
 
 def told_to(pid: int) -> tuple[str | None, str | None]:
-    """CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as the process was started with.
+    """Return CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER with which the process was started.
 
     What a program sets in its own os.environ does not show here: see `told_by`.
     """
     try:
         environment = psutil.Process(pid).environ()
         end = time.monotonic() + _STARTING
-        # A process that is just being started has none yet: for a moment the kernel shows an empty one.
+        # A process that is just starting has none yet: for a moment the kernel shows an empty one.
         while not environment and time.monotonic() < end:
             time.sleep(0.002)
             environment = psutil.Process(pid).environ()
@@ -72,7 +72,7 @@ def told_to(pid: int) -> tuple[str | None, str | None]:
 
 
 def told_by(shown: Iterable[str]) -> tuple[str | None, str | None]:
-    """The same as the agent tells it (`About.shown`): as they were when TensorFlow chose its devices."""
+    """Return the same as the agent reports it (`About.shown`): as of when TensorFlow chose its devices."""
     return _both(dict(each.partition("=")[::2] for each in shown))
 
 
@@ -85,7 +85,7 @@ def _by_number(number: int, whole: Sequence[Known]) -> str | None:
 
 
 def _by_uuid(start: str, devices: Sequence[Known]) -> str | None:
-    """The start of a UUID is enough when only one device begins with it."""
+    """Match the start of a UUID, which is enough if only one device begins with it."""
     if not start.startswith(("GPU-", "MIG-")):
         return None
     found = [each.label for each in devices if each.uuid is not None and each.uuid.startswith(start)]

@@ -1,4 +1,4 @@
-"""A script that keeps our own terminal: no screen of ours is in the way, so its output passes untouched."""
+"""A script that keeps our own terminal: we draw no screen, so its output passes untouched."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .launch import Command as Launch
 from .listening_source import Listening
 from .source import SourceError
 
-#: Seconds between two looks whether the script has ended, where the kernel cannot tell.
+#: Seconds between two checks for the script's end, where the kernel cannot notify us.
 _LOOK = 0.05
 
 
 class DirectScript(Listening):
-    """The script is our child, in our process group: the terminal's Ctrl-C reaches it as it reaches us."""
+    """Runs the script as our child, in our process group: the terminal's Ctrl-C reaches both."""
 
     def __init__(
         self, make_command: Callable[[str, str], Launch], *, stdout_to_stderr: bool, stdin: int | None
@@ -37,7 +37,7 @@ class DirectScript(Listening):
                 cwd=command.cwd,
                 stdin=stdin,
                 stdout=2 if stdout_to_stderr else None,
-                close_fds=False,  # what the shell opened is the script's; ours close themselves
+                close_fds=False,  # the shell's descriptors are for the script; ours close themselves
             )
         except OSError as error:
             listener.close()
@@ -64,7 +64,7 @@ class DirectScript(Listening):
         code = self._process.poll()
         if code is None:
             return []
-        # What its agent had sent is all here: it is in our own socket's buffer.
+        # All that its agent had sent is here, in our own socket's buffer.
         events = self._rest_of_it(self._end)
         if not self._heard_agent:
             events.append(Note(UNSEEN))
@@ -74,7 +74,7 @@ class DirectScript(Listening):
     def _deliver_signal(self, number: int) -> None:
         if self._process.poll() is not None:
             return
-        # Our own group is not the script's alone, so no killpg; what must die takes its children with it.
+        # Our own group is not the script's alone, so no killpg: the script has to end its children.
         children = _children(self._process.pid) if number == signal.SIGKILL else []
         self._process.send_signal(number)
         for child in children:
@@ -88,7 +88,7 @@ class DirectScript(Listening):
             self._deliver_signal(signal.SIGKILL)
             self._process.wait()
         elif self._process.poll() is None:
-            self._process.returncode = 0  # it runs on: not ours to wait for
+            self._process.returncode = 0  # it keeps running: not ours to wait for
         super()._leave()
         if self._end is not None:
             os.close(self._end)

@@ -1,6 +1,6 @@
-"""What the watcher's end of a script has in common, with a keeper between them or not.
+"""The watcher's side of a running script, with or without a keeper.
 
-One thread waits in `events`; the others leave what they want done in a queue and wake it.
+One thread waits in `events`; other threads put what they want done into a queue and wake it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 
 from ..agent.protocol.events import Command, Ended, Event
 
-#: Seconds between asking a script to stop (as Ctrl-C does), SIGTERM, and SIGKILL. A training script that is
-#: interrupted may have a checkpoint to write.
+#: Seconds between asking a script to stop (as Ctrl-C does), SIGTERM, and SIGKILL. An interrupted training
+#: script may have a checkpoint to write.
 PATIENCE = 5.0
 
 _PRESSURE = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
 class EventLoop:
-    """`_ready` and `_deliver_signal` are the subclass's."""
+    """Subclasses implement `_ready` and `_deliver_signal`."""
 
     patience = PATIENCE
 
@@ -62,7 +62,7 @@ class EventLoop:
         return events
 
     def wait(self) -> Ended:
-        """Waits for the end and reads nothing else; signals still pass."""
+        """Wait for the end and read nothing else; signals still pass."""
         while (code := self._exit_code()) is None:
             if self._pressed and time.monotonic() > self._press_at:
                 self._press()
@@ -75,7 +75,7 @@ class EventLoop:
         self.soon(lambda: self._send(command))
 
     def stop(self) -> None:
-        """As Ctrl-C first; SIGTERM and SIGKILL follow with patience, or at once when asked again."""
+        """Send Ctrl-C first; SIGTERM and SIGKILL follow later, or at once when called again."""
         self.asked_to_stop = True
         self.soon(self._press)
 
@@ -85,11 +85,11 @@ class EventLoop:
         return signal_name(_PRESSURE[min(self._pressed, len(_PRESSURE)) - 1]) if self._pressed else ""
 
     def signal(self, number: int) -> None:
-        """Sends the script a signal."""
+        """Send the script a signal."""
         self.soon(lambda: self._deliver_signal(number))
 
     def soon(self, action: Callable[[], None]) -> None:
-        """Has `action` done by the thread that waits for events. Never blocks."""
+        """Run `action` on the thread that waits for events. Never blocks."""
         self._todo.put(action)
         try:
             self._wake_write.send(b"\0")
@@ -97,7 +97,8 @@ class EventLoop:
             pass  # a full pipe wakes just as well; a closed one has nobody to wake
 
     def close(self) -> None:
-        """Lets go. A script that was not asked to stop runs on: an error of ours must not end a training."""
+        """Let go. A script that was not asked to stop keeps running: an error of ours must not end a
+        training."""
         if self._closed:
             return
         self._leave()
@@ -147,12 +148,12 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-#: What is said of a script in which nothing was there to be watched.
+#: Notes for a script in which there was nothing to watch.
 UNSEEN = "The script ended without importing TensorFlow or NumPy in its main process."
 
 
 def how_it_ended(code: int, *, asked: bool) -> str:
-    """The exit code as a sentence."""
+    """Describe an exit code in a sentence."""
     if code < 0:
         name = signal_name(-code)
         if asked:

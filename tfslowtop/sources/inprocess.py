@@ -1,7 +1,7 @@
-"""A scenario whose kernel runs in a thread of this very process: same kernel, same agent, through memory.
+"""A scenario whose kernel runs in a thread of this process: same kernel, same agent, through memory.
 
-For small machines and for comparing the two. Importing TensorFlow and tracing hold the interpreter, so the
-screen stalls while they last, and a crash of the kernel takes the app with it.
+For small machines and for comparison. Importing TensorFlow and tracing hold the interpreter, so the screen
+stalls meanwhile, and a crash of the kernel ends the app.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from ..agent.protocol.events import Command, Ended, Event, Output, Stop
 from ..agent.sender import Agent
 from ..catalogue.kernel import Kernel
 
-#: The reading end of what the kernel writes to standard output and error, once they are taken.
+#: The reading end of the kernel's standard output and error, once they are redirected.
 _output: int | None = None
 
 
 def take_output() -> None:
-    """Keeps the kernel's output off the screen; before the app starts.
+    """Redirect the kernel's output away from the screen, before the app starts.
 
     TensorFlow writes to the descriptors themselves, where the screen is drawn. So the screen gets descriptors
-    of its own, and what is written to the usual ones goes into a pipe.
+    of its own, and the usual ones lead into a pipe.
     """
     global _output
     _output, write = os.pipe()
     os.set_blocking(_output, False)
     for name, number in (("__stdout__", 1), ("__stderr__", 2)):
-        setattr(sys, name, os.fdopen(os.dup(number), "w", encoding="utf-8"))  # the app's, for good
+        setattr(sys, name, os.fdopen(os.dup(number), "w", encoding="utf-8"))  # the app's, from now on
         os.dup2(write, number)
     os.close(write)
-    os.set_blocking(1, False)  # a full pipe must not hold the kernel: then the rest is lost
+    os.set_blocking(1, False)  # a full pipe must not block the kernel: the rest is lost instead
 
 
 def _read_output() -> list[Event]:
@@ -87,7 +87,7 @@ class InProcessSource:
         deadline = time.monotonic() + timeout
         while not waiting and self._thread.is_alive() and time.monotonic() < deadline:
             time.sleep(0.01)
-        alive = self._thread.is_alive()  # asked before the rest is taken, so that nothing comes after Ended
+        alive = self._thread.is_alive()  # checked before the rest is taken, so that nothing follows Ended
         events = _read_output()
         while waiting:
             events.append(waiting.popleft())

@@ -1,4 +1,4 @@
-"""A script in a terminal of its own, held by a keeper: started here, or taken up again."""
+"""A script in a terminal of its own, held by a keeper: started here, or reattached."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from .listener import KEEPERS_OWN, Connection
 from .session_file import NewSession, Session, check_peer
 from .source import SourceError
 
-# The keeper finds this very package, installed or in a checkout, whatever the environment says.
+# The keeper uses this very package, installed or in a checkout, whatever the environment says.
 _ROOT = str(Path(__file__).resolve().parents[2])
 _BOOTSTRAP = (
     "import sys; sys.path.append(sys.argv.pop(1)); from tfslowtop.sources.keeper.main import main; main()"
 )
 
 
-#: Seconds for a script that was killed to be gone, and for its keeper to say so.
+#: Seconds for a killed script to be gone, and for its keeper to say so.
 _LAST_WORDS = 3.0
 
 
 class _KeeperConnection(Connection):
-    """What the agent says comes between what the keeper says. The keeper lets no agent say its own lines."""
+    """A connection that carries the agent's events and the keeper's. The keeper lets no agent send its kinds.
+    """
 
     forbidden = ()
     _only_keeper = False
 
     def hear_only_keeper(self) -> list[Event]:
-        """Goes on after a fault, with what only the keeper says."""
+        """Continue after a fault, with the keeper's events only."""
         self._only_keeper, self.fault = True, ""
         return self._understand(b"")
 
@@ -52,7 +53,7 @@ class _KeeperConnection(Connection):
 
 
 class KeptScript(EventLoop):
-    """Speaks with the keeper. What the script's agent says comes through it unchanged."""
+    """Talks to the keeper. The events of the script's agent come through it unchanged."""
 
     def __init__(self, sock: socket.socket, token: str, pid: int | None = None) -> None:
         super().__init__()
@@ -106,8 +107,8 @@ class KeptScript(EventLoop):
         if self._connection.fault:
             received.append(Note(self._connection.fault))
             if self._connection.hello is not None:
-                # The agent sent it. The keeper is still believed, so the script's output and its end are
-                # seen; the agent takes its hooks off.
+                # The agent sent it. The keeper is still trusted, so the script's output and its end are seen;
+                # the agent removes its hooks.
                 received += self._connection.hear_only_keeper()
                 self._connection.send(Detach())
         events = self._sorted_out(received)
@@ -116,23 +117,23 @@ class KeptScript(EventLoop):
         return events
 
     def _sorted_out(self, received: list[Event]) -> list[Event]:
-        """Without the keeper's greeting, and with its own end."""
+        """Drop the keeper's greeting, and handle its end."""
         events: list[Event] = []
         for event in received:
             if isinstance(event, Hello) and not self._heard_keeper:
-                self._heard_keeper = True  # the agent's own comes when TensorFlow or NumPy does
+                self._heard_keeper = True  # the agent's own comes with TensorFlow or NumPy
             elif isinstance(event, Ended):
                 if not self._heard_agent:
                     events.append(Note(UNSEEN))
                 events.append(Ended(event.code, how_it_ended(event.code, asked=self.asked_to_stop), event.at))
-                self._hang_up()  # now the keeper can go
+                self._hang_up()  # now the keeper can exit
             else:
                 self._heard_agent |= isinstance(event, Hello)
                 events.append(event)
         return events
 
     def _exit_code(self) -> int | None:
-        # Only the keeper knows, and what it says cannot be read.
+        # Only the keeper knows, and what it sends cannot be read.
         raise SourceError(
             f"The script keeps running (pid {self.pid}). To reattach: tfslowtop --reattach {self.pid}"
         )
@@ -157,11 +158,11 @@ class KeptScript(EventLoop):
             self._deliver_signal(signal.SIGKILL)
             deadline = time.monotonic() + _LAST_WORDS
             while not self._ended and time.monotonic() < deadline:
-                self.events(0.1)  # the keeper goes when it has told the end
+                self.events(0.1)  # the keeper exits when it has reported the end
         self._hang_up()
         if self._keeper is not None:
             try:
-                # The end was told, so it is about to go; else it stays with the script.
+                # The end was reported, so it is about to exit; otherwise it stays with the script.
                 self._keeper.wait(2.0 if self._ended else 0)
             except subprocess.TimeoutExpired:
                 self._keeper.returncode = 0
@@ -174,7 +175,7 @@ class EndedScript(EventLoop):
         super().__init__()
         self.pid: int | None = None
         self._session = session
-        self.soon(lambda: None)  # it is all there: nothing to wait for
+        self.soon(lambda: None)  # everything is there: nothing to wait for
 
     def _tick(self) -> list[Event]:
         text, code = self._session.last_output, self._session.record.code or 0
@@ -224,7 +225,7 @@ def _start_keeper(
     stdin: int | None,
     size: tuple[int, int],
 ) -> subprocess.Popen[bytes]:
-    # Handlers do not survive an exec, but what is ignored stays so: nohup's SIGHUP is the script's own.
+    # Handlers do not survive an exec, but ignored signals stay ignored: nohup's SIGHUP is the script's own.
     ignored = [n for n in signal.valid_signals() if signal.getsignal(n) is signal.SIG_IGN]
     ignored = [n for n in ignored if n not in (signal.SIGPIPE, signal.SIGXFSZ)]  # Python's own doing
     config = {
@@ -262,7 +263,7 @@ def _start_keeper(
 
 
 def _pid_from(keeper: subprocess.Popen[bytes]) -> int:
-    """The script's, which the keeper says as soon as there is one."""
+    """The script's pid, which the keeper reports as soon as there is one."""
     assert keeper.stdout is not None
     with keeper.stdout:
         answer = keeper.stdout.read()

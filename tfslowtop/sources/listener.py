@@ -35,22 +35,23 @@ from .source import SourceError
 #: Bytes read at once. Enough for a batch of 40,000 samples.
 _CHUNK = 1 << 20
 
-#: Nanoseconds that no clock and no call comes to: two of them still fit into 64 bits.
+#: Nanoseconds that no clock and no call reaches: the sum of two still fits into 64 bits.
 _FOREVER = 2**62
 
-#: What only the keeper says, or whoever else started the target.
+#: Events that only the keeper sends, or whoever else started the target.
 KEEPERS_OWN = frozenset(map(number_of, (Ended, Output)))
-#: What costs the analysis far more than an event does on average.
+#: Events that cost the analysis far more than the average.
 _COSTS = {number_of(Step): 100, number_of(Toggled): 10, number_of(Block): 10}
 _LEFT_OUT = "The target sends more than 10,000 events a second; what is beyond that is left out."
 
 
-#: What tempfile adds to it are eight characters.
+#: tempfile adds eight characters to it.
 _PREFIX = "tfslowtop-"
 
 
 def _directories() -> Iterator[str | None]:
-    """Where the socket may live, best first: the user's run-time directory is in memory and never full."""
+    """Return where the socket may live, best first: the user's run-time directory is in memory and never
+    full."""
     run_time = os.environ.get("XDG_RUNTIME_DIR")
     if run_time and Path(run_time).is_dir():
         yield run_time
@@ -109,7 +110,7 @@ class Listener:
 
 
 class Allowance:
-    """So many at once, and so many a second."""
+    """A rate limit: so many at once, and so many a second."""
 
     def __init__(self, at_once: int, per_second: int) -> None:
         self._most, self._rate = at_once, per_second
@@ -117,7 +118,7 @@ class Allowance:
         self._at = time.monotonic()
 
     def take(self, cost: int = 1) -> bool:
-        """Whether there was enough left."""
+        """Take some; return whether there was enough left."""
         if self._left < cost:
             now = time.monotonic()
             self._left = min(self._most, self._left + (now - self._at) * self._rate)
@@ -128,18 +129,18 @@ class Allowance:
         return True
 
     def spend(self) -> None:
-        """Takes one even where nothing is left; `take` says no until it is made up for."""
+        """Take one even if nothing is left; `take` refuses until that is made up for."""
         self._left -= 1
 
 
 class Connection:
-    """One target. It is nobody until it has said the token.
+    """One target. It is anonymous until it has sent the token.
 
-    An agent at its busiest sends some thousand frames a second. What comes beyond ten times that is passed
-    over unread, so that the screen stays on time whatever a program does.
+    An agent at its busiest sends some thousand frames a second. Beyond ten times that, frames are skipped
+    undecoded, so that the screen stays responsive whatever a program does.
     """
 
-    #: What only the keeper says: an agent that says it lies.
+    #: Only the keeper sends these: from an agent they are forged.
     forbidden: tuple[type, ...] = (Ended, Output)
 
     def __init__(self, sock: socket.socket, token: str) -> None:
@@ -156,7 +157,7 @@ class Connection:
         self._left_out = False
 
     def receive(self) -> list[Event] | None:
-        """What came; None at the end. See `fault` afterwards."""
+        """Return what came; None at the end. Check `fault` afterwards."""
         if self.fault or not self._skipping.take(0):
             return []
         try:
@@ -209,7 +210,7 @@ class Connection:
         return message
 
     def call(self) -> None:
-        """An agent that lost its connection waits for this before it speaks."""
+        """Call a reconnected agent, which waits for this before it sends."""
         self._outgoing += b"\1"
         self.flush()
 
@@ -224,7 +225,7 @@ class Connection:
         except BlockingIOError:
             pass
         except OSError:
-            self._outgoing.clear()  # the end of the connection is told by receive()
+            self._outgoing.clear()  # receive() reports the end of the connection
 
     def close(self) -> None:
         self.socket.close()

@@ -1,4 +1,4 @@
-"""A process of our own whose agent connects to us: a scenario's child, or a script without a keeper."""
+"""A process of ours whose agent connects to us: a scenario's child, or a script without a keeper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .listener import Connection, Listener
 
 
 class Listening(EventLoop):
-    """The process is the subclass's to start. Commands wait until its agent has said who it is."""
+    """The subclass starts the process. Commands wait until its agent has identified itself."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Listening(EventLoop):
         if self._connection is not None and self._connection.hello is None:
             events = self._receive(self._connection)  # its token may be here already
         if self._connection is not None and self._connection.hello is None:
-            self._hang_up()  # whoever keeps silent must not keep the agent out
+            self._hang_up()  # a silent client must not keep the agent out
         if self._connection is not None:
             connection.close()
             return [*events, Note("A second process tried to connect; it was refused.")]
@@ -62,16 +62,16 @@ class Listening(EventLoop):
             connection.flush()
         if connection.fault:
             self._hang_up()
-            if connection.hello is not None:  # a stranger who was refused changes nothing
+            if connection.hello is not None:  # a refused stranger changes nothing
                 self._misunderstood()
             events.append(Note(connection.fault))
         return events
 
     def _misunderstood(self) -> None:
-        """The agent sent what cannot be read, and was hung up on."""
+        """React to an agent that sent something unreadable and was disconnected."""
 
     def _rest_of_it(self, *silent: object) -> list[Event]:
-        """Once the process has ended: what is still in our own buffers. `silent` are always ready."""
+        """Read what is left in our buffers once the process has ended. `silent` are always ready."""
         events: list[Event] = []
         while ready := [
             key.fileobj

@@ -12,17 +12,17 @@ from pathlib import Path
 
 _LOCK = "lock"
 
-#: Seconds in which a directory must have got its lock.
+#: Seconds within which a new directory must be locked.
 BIRTH = 60.0
 
 
 def lock(directory: Path) -> int:
-    """Holds the directory until the descriptor, or the last copy of it in a child, is closed."""
+    """Hold the directory until the descriptor, or its last copy in a child, is closed."""
     new = directory / f"{_LOCK}.new"
     descriptor = os.open(new, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        new.rename(directory / _LOCK)  # held from the moment it can be seen
+        new.rename(directory / _LOCK)  # locked from the moment it is visible
     except OSError:
         os.close(descriptor)
         raise
@@ -35,7 +35,9 @@ def is_locked(directory: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look do not see each other
+        fcntl.flock(
+            descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB
+        )  # shared, so that two who check do not see each other
     except OSError:
         return True
     finally:
@@ -44,7 +46,7 @@ def is_locked(directory: Path) -> bool:
 
 
 def is_abandoned(directory: Path) -> bool:
-    """Whether it is ours and whoever made it is gone. `OSError` if that cannot be told."""
+    """Whether it is ours and its maker is gone. `OSError` if that is unknown."""
     if not is_ours(directory):
         return False
     if (directory / _LOCK).exists():
@@ -53,7 +55,7 @@ def is_abandoned(directory: Path) -> bool:
 
 
 def is_ours(directory: Path) -> bool:
-    """A directory, not a link to one, of this user."""
+    """Whether it is a directory, not a link to one, of this user."""
     status = directory.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
 
@@ -64,4 +66,4 @@ def clear_abandoned(directories: Iterable[Path]) -> None:
             if is_abandoned(directory):
                 shutil.rmtree(directory, ignore_errors=True)
         except OSError:
-            continue  # another tfslowtop is at it
+            continue  # another tfslowtop is clearing it

@@ -45,7 +45,7 @@ class Record:
 class Recording:
     records: tuple[Record, ...]
     facts: dict[str, Any] = field(default_factory=dict)
-    """The rest of the header: what the run was, under what it ran."""
+    """The rest of the header: what was run, and with what."""
 
 
 def write_recording(path: Path, records: Sequence[Record], **facts: object) -> None:
@@ -148,7 +148,7 @@ def _from_value(name: str, hint: Any, value: Any, begin: int) -> Any:
 
 
 def _checked(hint: Any, value: Any) -> Any:
-    """A value of exactly this type (bool is no int here); of `X | None`, either."""
+    """Return a value of exactly this type (bool is not an int here); of `X | None`, either."""
     hint = getattr(hint, "__supertype__", hint)  # a name is a string in the file
     allowed = get_args(hint) or (hint,)
     if type(value) in allowed or (float in allowed and type(value) is int):
@@ -157,7 +157,7 @@ def _checked(hint: Any, value: Any) -> Any:
 
 
 def _samples_to_fields(event: Samples, begin: int) -> dict[str, Any]:
-    """Columns instead of packed bytes, each start as the distance from the one before it."""
+    """Return columns instead of packed bytes, with each start as the distance from the one before it."""
     samples = list(SAMPLE.iter_unpack(event.packed))
     starts = [_to_file(start, begin) for start, _, _ in samples]
     # Rounded up: what took time must not become 0, which means "not read".
@@ -177,13 +177,13 @@ def _samples_from_fields(values: Any, begin: int) -> Samples:
 
 
 class RecordingSource:
-    """A recording as something to watch: at the pace at which it was made, or all of it at once.
+    """A recording as a source: at its original pace, or all of it at once.
 
-    Times are moved to now. Played at once, the run ends now; otherwise it begins now.
+    Times are shifted to now. Played at once, the run ends now; otherwise it begins now.
     """
 
     pid: int | None = None
-    """None: the process is gone, and what the sensors read of it is in the recording."""
+    """None: the process is gone, and the sensors' readings are in the recording."""
 
     def __init__(self, path: Path, *, at_once: bool = False) -> None:
         self._path, self._at_once = path, at_once
@@ -195,7 +195,7 @@ class RecordingSource:
         lasted = max((r.at for r in read_recording(self._path).records), default=0) if self._at_once else 0
         begin = time.perf_counter_ns() - lasted
         records = read_recording(self._path, begin).records
-        # Every source ends; a recording that was broken off does not say how.
+        # Every source ends; a recording that was cut off does not say how.
         last = max((r.at for r in records), default=begin)
         end = Record(last, Ended(0, "The recording ends here.", last))
         ends = any(isinstance(r.event, Ended) for r in records)
@@ -221,7 +221,7 @@ class RecordingSource:
         return came
 
     def send(self, command: Command) -> None:
-        """Nothing: the run is over."""
+        """Do nothing: the run is over."""
 
     def stop(self) -> None:
         self._stopped = True
@@ -231,7 +231,7 @@ class RecordingSource:
 
 
 def batches(records: Iterable[Record], seconds: float) -> Iterator[tuple[int, list[Event | Reading]]]:
-    """What has come by each of these times, as a watcher would meet it."""
+    """Yield what has come by each of these times, as a watcher would receive it."""
     records = sorted(records, key=lambda r: r.at)
     step, last = int(seconds * 1e9), records[0].at if records else 0
     batch = list[Event | Reading]()

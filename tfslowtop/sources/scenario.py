@@ -1,7 +1,7 @@
-"""A scenario whose kernel runs in a child process of its own.
+"""A scenario whose kernel runs in a child process.
 
-Importing TensorFlow, tracing and a crash then cannot freeze or kill the screen, and the screen's own work
-does not colour the measured latency.
+So importing TensorFlow, tracing and a crash cannot freeze or kill the screen, and drawing does not affect the
+measured latency.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .event_loop import signal_name
 from .listening_source import Listening
 from .source import SourceError
 
-#: A scenario gives way to the screen that shows it. A user's own script is never re-niced.
+#: A scenario has a lower priority than the screen that shows it. A user's own script is never re-niced.
 NICE = 10
 
-#: TensorFlow greets with pages of notes on standard error; a scenario's reader has no use for them.
+#: TensorFlow prints pages of notes to standard error, which are of no use here.
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONUNBUFFERED": "1"}
 
 
-# The child finds this very package, installed or in a checkout, and nothing by chance: not what lies in the
-# working directory, and, unlike with PYTHONPATH, not site-packages before the standard library.
+# The child uses this very package, installed or in a checkout, and nothing by accident: neither what lies in
+# the working directory nor, unlike with PYTHONPATH, site-packages before the standard library.
 _ROOT = str(Path(__file__).resolve().parents[2])
 _BOOTSTRAP = (
     "import sys; del sys.path[0]; sys.path.append(sys.argv.pop(1)); "
@@ -39,7 +39,7 @@ _BOOTSTRAP = (
 
 
 class ChildSource(Listening):
-    """Starts `python -m tfslowtop.catalogue.kernel` and speaks with its agent."""
+    """Starts `python -m tfslowtop.catalogue.kernel` and talks to its agent."""
 
     patience = 1.0
 
@@ -81,7 +81,7 @@ class ChildSource(Listening):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=environment,
-                start_new_session=True,  # Ctrl-C and the terminal's hang-up are the watcher's to handle
+                start_new_session=True,  # the watcher handles Ctrl-C and the terminal's hang-up
             )
         except OSError as error:
             listener.close()
@@ -92,7 +92,7 @@ class ChildSource(Listening):
             try:
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, self._nice)
             except OSError:
-                pass  # then it runs at the usual priority
+                pass  # then it runs at normal priority
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
@@ -133,7 +133,7 @@ class ChildSource(Listening):
             try:
                 os.killpg(self._process.pid, number)
             except OSError:
-                pass  # gone meanwhile
+                pass  # it has ended meanwhile
 
     def _leave(self) -> None:
         if self._process is not None:

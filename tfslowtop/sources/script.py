@@ -74,7 +74,7 @@ class ScriptSource:
 
     @property
     def name(self) -> str:
-        """What to call it on the screen: `train.py`, `package.train`."""
+        """The name on the screen: `train.py`, `package.train`."""
         target = find_target(self.argv)
         return {"code": "-c", "stdin": "standard input"}.get(target.kind, clean(Path(target.name).name))
 
@@ -170,13 +170,13 @@ class ScriptSource:
             self._run.close()
 
     def resize(self, rows: int, columns: int) -> None:
-        """The size of the terminal that the script sees."""
+        """Set the size of the terminal that the script sees."""
         self._size = (rows, columns)
         if isinstance(self._run, KeptScript):
             self._run.resize(rows, columns)
 
     def type(self, text: str) -> None:
-        """Types into the script's terminal. "\\x03" is Ctrl-C, with all that a terminal makes of it."""
+        """Type into the script's terminal. "\\x03" is Ctrl-C, with all its effects."""
         if isinstance(self._run, KeptScript):
             self._run.type(text)
 
@@ -196,7 +196,7 @@ def pass_signals_on(source: ScriptSource) -> Iterator[None]:
     """
 
     def hear(number: int, frame: FrameType | None) -> None:
-        # The terminal sends Ctrl-C to everybody in the foreground, so the script has it already.
+        # The terminal sends Ctrl-C to the whole foreground group, so the script has it already.
         if number != signal.SIGINT or not _in_foreground():
             source.signal(number)
 

@@ -23,27 +23,27 @@ from pathlib import Path
 from .locks import clear_abandoned, is_locked, is_ours, lock
 from .source import SourceError
 
-#: Names another place for sessions, where none of the usual ones will do.
+#: Names another directory for sessions, where none of the usual ones will do.
 HOME_VARIABLE = "TFSLOWTOP_SESSIONS"
 
 _FILE, _AGENT, _WATCH, _TAIL = "session.json", "agent", "watch", "output"
 
-#: Bytes that a session's file may take.
+#: The largest size of a session's file, in bytes.
 _ROOM = 1 << 16
 
-#: Seconds for which the end of a script that nobody watched is kept to be told.
+#: Seconds for which the end of an unwatched script is kept.
 _KEPT = 24 * 3600.0
 
 #: Bytes of a session's file that are read: an argument list may have two million.
 _LONGEST = 1 << 22
 
-#: The end of the year 9999, the last that can be printed.
+#: The end of the year 9999, the last one that can be printed.
 _LATEST = 253_402_300_799
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the session's file says. `code` is None while the script runs."""
+    """The content of the session's file. `code` is None while the script runs."""
 
     pid: int
     argv: tuple[str, ...]
@@ -71,7 +71,7 @@ class Session:
             return ""
 
     def describe(self) -> str:
-        """One line for a list."""
+        """Describe it in one line for a list."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.record.started))
         state = "running" if self.alive else f"ended with exit code {self.record.code}"
         return f"{self.record.pid}  {' '.join(self.record.argv)}  in {self.record.cwd}, since {when}, {state}"
@@ -107,7 +107,7 @@ class NewSession:
         self.lock = -1
         try:
             self.lock = lock(self.directory)
-            # A place without room for the session's file is noticed now, while there are others to try.
+            # A file system without room for the session's file is noticed now, while there are others to try.
             (self.directory / f"{_FILE}.new").write_bytes(bytes(_ROOM))
             for sock, name in ((self.agent, _AGENT), (self.watch, _WATCH)):
                 sock.bind(str(self.directory / name))
@@ -129,7 +129,7 @@ class NewSession:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def hand_over(self) -> None:
-        """Closes this process's copies."""
+        """Close this process's copies."""
         self.agent.close()
         self.watch.close()
         if self.lock >= 0:
@@ -138,9 +138,9 @@ class NewSession:
 
 
 def write(directory: Path, record: Record, tail: bytes | None = None) -> None:
-    """Whole or not at all: a reader never meets half a file.
+    """Write the file completely or not at all: a reader never sees half of it.
 
-    A disk that is full meanwhile costs the file, not the script that is being kept.
+    A disk that has become full costs the file, not the running script.
     """
     new = directory / f"{_FILE}.new"
     try:
@@ -153,16 +153,16 @@ def write(directory: Path, record: Record, tail: bytes | None = None) -> None:
 
 
 def find_sessions() -> Sequence[Session]:
-    """This user's sessions, the newest first: those that run, then those that ended while nobody watched.
+    """Return this user's sessions, newest first: those that run, then those that ended unwatched.
 
-    What is not ours is passed over: another user may have made a directory of that name.
+    What is not ours is skipped: another user may have created a directory of that name.
     """
     found = [session for home in _homes() if _problem(home) == "" for session in _in(home)]
     return sorted(found, key=lambda s: (s.alive, s.record.started), reverse=True)
 
 
 def pick_session(pid: int | None = None) -> Session:
-    """The one that `--reattach [PID]` means."""
+    """Return the session that `--reattach [PID]` means."""
     sessions = find_sessions()
     if pid is not None:
         for session in sessions:
@@ -184,12 +184,12 @@ def pick_session(pid: int | None = None) -> Session:
 
 
 def prune(home: Path) -> None:
-    """Takes away what was left by keepers that were killed, and ends that nobody asked for."""
+    """Remove what killed keepers left behind, and ends that nobody asked for."""
     clear_abandoned(directory for directory in home.iterdir() if not _is_worth_keeping(directory))
 
 
 def _is_worth_keeping(directory: Path) -> bool:
-    """An end that nobody has seen yet and that is not too old."""
+    """Whether it is an end that nobody has seen yet and that is not too old."""
     record = _read(directory)
     try:
         age = time.time() - directory.stat().st_mtime
@@ -204,13 +204,13 @@ def _in(home: Path) -> Iterator[Session]:
         if record is None:
             continue
         alive = is_locked(directory)
-        # Neither running nor ended: its keeper was killed, and there is nothing to tell.
+        # Neither running nor ended: its keeper was killed, and there is nothing to report.
         if alive or record.code is not None:
             yield Session(directory, record, alive and record.code is None)
 
 
 def _read(directory: Path) -> Record | None:
-    """None for a file that is not there, is not ours, or has not been written by this version."""
+    """Read a record; None for a file that is missing, not ours, or written by another version."""
     try:
         if not is_ours(directory):
             return None
@@ -223,7 +223,7 @@ def _read(directory: Path) -> Record | None:
 
 
 def _is_sound(record: Record) -> bool:
-    """Every field is what it is declared to be; nobody who reads it looks again."""
+    """Check that every field has its declared type; readers rely on it."""
     whole = (record.pid, 0 if record.code is None else record.code)
     texts = (*record.argv, record.cwd, record.token)
     return (
@@ -235,11 +235,11 @@ def _is_sound(record: Record) -> bool:
 
 
 def _homes() -> list[Path]:
-    """Best first. The same for every login of a user, whatever TMPDIR it was given."""
+    """Return the candidates, best first. They are the same for every login of a user, whatever its TMPDIR."""
     if HOME_VARIABLE in os.environ:
         return [Path(os.environ[HOME_VARIABLE])]
     name = f"tfslowtop-{os.getuid()}"
-    # Those with more to their name were made where the usual one was somebody else's.
+    # Those with a suffix were created where the usual one belonged to somebody else.
     return [home for place in _places() for home in (place / name, *sorted(place.glob(f"{name}-*")))]
 
 
@@ -248,7 +248,7 @@ def _places() -> list[Path]:
 
 
 def _new_homes() -> list[Callable[[], Path]]:
-    """The last resort: a name that nobody could take before us."""
+    """Create the last resort: a name that nobody could take before us."""
     if HOME_VARIABLE in os.environ:
         return []
 
@@ -271,9 +271,9 @@ def _make(home: Path) -> Path:
 
 
 def _problem(home: Path) -> str | None:
-    """Why nothing in it is believed; empty if it is, None if it is not there.
+    """Say why nothing in it is trusted; empty if it is, None if it does not exist.
 
-    The name can be guessed, so somebody else may have made it.
+    The name can be guessed, so somebody else may have created it.
     """
     try:
         status = home.lstat()
@@ -305,9 +305,9 @@ def _name(uid: int | None) -> str:
 
 
 def check_peer(sock: socket.socket) -> None:
-    """Refuses a socket whose other end is another user's."""
+    """Refuse a socket whose other end belongs to another user."""
     if not hasattr(socket, "SO_PEERCRED"):
-        return  # the directory's mode must do
+        return  # the directory's mode has to suffice
     data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     uid = int.from_bytes(data[4:8], "little")
     if uid != os.getuid():

@@ -1,4 +1,4 @@
-"""What every source is: events out, commands in."""
+"""The interface of every source: events out, commands in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..agent.protocol.events import Command, Ended, Event
 from ..clean import clean
 from ..errors import UserError
 
-if TYPE_CHECKING:  # it would load NumPy, which a keeper has no use for
+if TYPE_CHECKING:  # it would load NumPy, which a keeper does not need
     from ..state.readings import Reading
 
 
@@ -30,29 +30,29 @@ class Source(Protocol):
         """The watched process, once there is one."""
 
     def start(self) -> None:
-        """Returns at once; `SourceError` if it cannot even begin."""
+        """Start and return at once; `SourceError` if it cannot even begin."""
 
     def rest(self, seconds: float) -> bool:
-        """Sleeps through whatever comes; True at once when something is to be sent."""
+        """Sleep through incoming events; return True at once when something has to be sent."""
 
     def events(self, timeout: float) -> Sequence[Event | Reading]:
-        """What came since the last call; waits up to `timeout` seconds for something to come.
+        """Return what came since the last call; wait up to `timeout` seconds for something to come.
 
-        The last event of a source is `Ended`; after it there is nothing. Only a recording has readings among
-        them: of a live process, sensors of the watcher's own take them.
+        The last event of a source is `Ended`; nothing follows it. Only a recording has readings among its
+        events: for a live process, the watcher's own sensors take them.
         """
 
     def wait(self) -> Ended:
-        """Waits for the target's end and reads nothing else: for when `events` itself fails.
+        """Wait for the target's end and read nothing else, for when `events` itself fails.
 
         `SourceError` for a target that lives on without us and can be watched again.
         """
 
     def send(self, command: Command) -> None:
-        """Never blocks; does nothing when the target is gone."""
+        """Send a command. Never blocks; does nothing when the target is gone."""
 
     def stop(self) -> None:
-        """Ends the target, politely and then not; `events` still delivers the rest."""
+        """End the target, politely at first; `events` still delivers the rest."""
 
     def close(self) -> None:
-        """Leaves nothing behind: no process, no file, no descriptor."""
+        """Leave nothing behind: no process, no file, no descriptor."""

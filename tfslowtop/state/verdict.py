@@ -1,13 +1,13 @@
-"""What a scenario's claim is worth on this machine, from what was measured here and from nothing else.
+"""Judges a scenario's claim on this machine, from nothing but what was measured here.
 
-The words are few, so that a table of forty of them can be read:
+There are few outcomes, so that a table of forty verdicts stays readable:
 
 - *confirmed here*: latency rises, memory leaks, or pauses take a visible share;
 - *constant penalty ×N*: slower by a factor that does not grow;
 - *not reproduced here*: no rise, no leak, no pauses, and no difference to the fixed twin;
-- *inconclusive on this noisy machine*: the data do not say.
+- *inconclusive on this noisy machine*: there is not enough data.
 
-`calm` and `certain` say when looking longer would change nothing, so that a measurement can end early.
+`calm` and `certain` tell when measuring longer would change nothing, so that a measurement can end early.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from .view import View
 
 Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusive", "measuring"]
 
-#: The gauge by which a scenario counts results that were computed with an old value.
+#: The gauge with which a scenario counts results that were computed with an old value.
 STALE = "stale results"
-#: Bytes per iteration below which growth of memory is not worth a word, and the least growth in all.
+#: Bytes per iteration below which growth of memory does not matter, and the least total growth.
 LEAK_PER_ITERATION = 2_000.0
-#: An allocator takes some percent more while it warms up, and keeps them: what leaks passes that soon.
+#: An allocator takes some percent more while it warms up, and keeps them; a leak soon exceeds that.
 LEAKED = 0.03
-#: A ratio to the fixed twin that anyone would mind, what its interval must lie above, and the interval of a
-#: ratio that nobody would mind.
+#: A ratio to the fixed twin that anyone would notice, the least lower end of its interval, and the interval
+#: of a ratio that nobody would notice.
 MINDED, SHOWN = 1.10, 1.05
 NOT_MINDED = (0.8, 1.25)
-#: What grows climbs by more than this share of its level in the few seconds that are the least anyone looks.
+#: Something that grows rises by more than this share of its level within a few seconds.
 CALM = 0.3
 #: A pause is an iteration that takes this many times the median ...
 PAUSE = 8.0
-#: ... and pauses matter when they take this share of all the time, and come again and again: right after
-#: TensorFlow's import one collection of a third of a second is due, whatever the program does.
+#: ... and pauses matter when they take this share of the time and recur: right after TensorFlow's import one
+#: collection of a third of a second is due, whatever the program does.
 PAUSE_SHARE = 0.10
 LEAST_PAUSES = 4
 
@@ -50,11 +50,11 @@ class Verdict:
     outcome: Outcome
     words: str
     found: tuple[str, ...] = ()
-    """Which of grows, leaks, pauses and stale it was that was confirmed."""
+    """Which of grows, leaks, pauses and stale was confirmed."""
 
 
 def pauses(wall: Floats) -> float:
-    """The share of time that goes to iterations far above the median, the first one (a warm-up) left out."""
+    """Return the share of time in iterations far above the median, the first one (a warm-up) left out."""
     wall = wall[1:]
     if len(wall) < 50:
         return 0.0
@@ -66,10 +66,10 @@ def pauses(wall: Floats) -> float:
 
 
 def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
-    """What can be said by now of a run that somebody plays with.
+    """Judge a run that somebody is playing with, as far as that is possible by now.
 
-    The broken form is the newest stretch without any fix beyond `base`. The fixed twin is the A/B run's, or
-    else the stretch after the toggle that completed the cure.
+    The slow form is the newest segment without any fix beyond `base`. The fixed twin is the A/B test's, or
+    the segment after the toggle that completed `cure`.
     """
     broken = [s for s in view.segments if set(s.mark.fixes) == set(base)] or [
         s for s in view.segments if not set(s.mark.fixes) - set(base)
@@ -94,10 +94,11 @@ def judge(
     stale: float = 0.0,
     gained: float = math.inf,
 ) -> Verdict:
-    """`latency` and `memory` are of the broken form alone; `effect` is broken against fixed, interleaved.
+    """Judge measurements: `latency` and `memory` of the slow form alone, `effect` of slow against fixed,
+    interleaved.
 
-    `gained` is what the rise of the memory comes to so far, as a share of it.
-    `stale` is how many results were wrong because an old value was used, where a scenario counts that.
+    `gained` is the growth of memory so far, as a share of it. `stale` is how many results were wrong because
+    an old value was used, where a scenario counts that.
     """
     if latency is None or (latency.direction == "unclear" and effect is None and memory is None):
         return Verdict("measuring", "measuring …")
@@ -135,7 +136,7 @@ def judge(
 
 
 def fits(kind: str, verdict: Verdict) -> bool:
-    """Whether the data of this run bear out what a scenario says of itself."""
+    """Whether the data of this run confirm what a scenario claims."""
     found = {"grows": "grows", "leaks": "leaks", "pauses": "pauses", "stale result": "stale"}
     if kind in found:
         return found[kind] in verdict.found
@@ -143,10 +144,10 @@ def fits(kind: str, verdict: Verdict) -> bool:
 
 
 def calm(latency: Trend | None, memory: Trend | None, gained: float = math.inf) -> bool:
-    """Whether it is plain what latency and memory do: a direction, or no room for a rise worth the name."""
+    """Whether latency and memory are clear: a direction, or no room for a rise that matters."""
     if latency is None or memory is None:
         return False
-    # What fell in one step is no leak; what is not known yet (NaN) may be one.
+    # A drop in one step is not a leak; what is not known yet (NaN) may be one.
     if memory.direction == "unclear" and not memory.slope <= 0.0:
         return False
     if memory.direction == "rising" and gained < LEAKED:
@@ -157,8 +158,8 @@ def calm(latency: Trend | None, memory: Trend | None, gained: float = math.inf) 
 def certain(effect: Effect | None) -> bool:
     """Whether more blocks would only make the interval narrower.
 
-    This is asked again and again, so a difference must be plain even with an interval twice as wide: among
-    many looks one is likely to show a small difference that is not there.
+    This is asked repeatedly, so a difference must be clear even with an interval twice as wide: among many
+    tests one is likely to show a small difference that is not there.
     """
     if effect is None:
         return False
@@ -169,7 +170,7 @@ def certain(effect: Effect | None) -> bool:
 
 
 def _nobody_minds(effect: Effect) -> bool:
-    """A busy neighbour widens wall time's interval; CPU time, which it disturbs less, may then say so."""
+    """Whether CPU time shows it where other processes widen the interval of wall time."""
     return _tight(effect.wall) or (effect.cpu is not None and _tight(effect.cpu))
 
 
@@ -179,7 +180,7 @@ def _tight(ratio: Ratio) -> bool:
 
 
 def _factor(effect: Effect | None) -> str:
-    """How much slower the broken one is, if that was shown."""
+    """Return how much slower the slow form is, if that was shown."""
     return _times(effect.ratio) if effect is not None and effect.verdict == "faster" else ""
 
 

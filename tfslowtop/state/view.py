@@ -1,4 +1,4 @@
-"""What the screen shows, as one immutable value. Made off the screen's thread, thrown away after painting."""
+"""What the screen shows, as one immutable value. Made off the screen's thread, discarded after painting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .streams import StreamView
 
 #: Characters of the target's own output that are kept.
 MAX_OUTPUT = 200_000
-#: What a curve shows: from and to, in ns, and in how many columns.
+#: The window of a curve: from and to, in ns, and the number of columns.
 Window = tuple[int, int, int]
 
 
@@ -36,12 +36,12 @@ class PanelView:
     words: str
     """The verdict: `rising +3.1 %/100 it`, `flat`, `+0.4 MB/it leak`."""
     spread: Spread | None = None
-    """Latency's since the last toggle, the others' since the beginning; a running count has none."""
+    """For latency since the last toggle, for others since the beginning; a running count has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A toggle: when, what the fixes were after it, and which of them it changed."""
+    """A toggle: when it happened, which fixes were active after it, and which of them it changed."""
 
     at: int
     iteration: int
@@ -52,19 +52,19 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The stretch between two toggles: what was on, and what latency and memory did."""
+    """The iterations between two toggles: which fixes were active, and the trends of latency and memory."""
 
     mark: Mark
     latency: Trend | None
     memory: Trend | None
     pause_share: float
     gained: float
-    """What the slope of the memory comes to over the stretch, as a share of its level."""
+    """The growth of memory over the segment, as a share of its level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """An A/B run: shuffled blocks of two sets of fixes, each with its own state."""
+    """An A/B test: blocks of two sets of fixes in random order, each with its own state."""
 
     a: tuple[str, ...]
     b: tuple[str, ...]
@@ -76,14 +76,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """What does not change about a GPU; its readings are called `gpu.<label>.…`."""
+    """What is constant about a GPU; its readings are called `gpu.<label>.…`."""
 
     label: str
     name: str = ""
     number: int | None = None
-    """TensorFlow's number for it; None where that is not known."""
+    """TensorFlow's number for it; None if unknown."""
     visible: bool | None = None
-    """Whether CUDA shows it to the target; None where that is not known."""
+    """Whether CUDA shows it to the target; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +102,18 @@ class View:
     folded: int
     lost: int
     fixes: tuple[str, ...]
-    """What the target has confirmed, not what was asked for."""
+    """Those that the target has confirmed, not those that were requested."""
     panels: tuple[PanelView, ...]
     segments: tuple[Segment, ...]
     comparison: Comparison | None
     streams: tuple[StreamView, ...]
-    """Everything that repeats, the dearest first."""
+    """Everything that repeats, most expensive first."""
     retraced: tuple[str, ...]
-    """Functions that were traced again and again, and which argument is to blame."""
+    """Functions that were traced repeatedly, and which argument is to blame."""
     findings: tuple[Finding, ...]
-    """What is wrong, the dearest first; of a script only."""
+    """What is wrong, most expensive first; scripts only."""
     healthy: str
-    """What is said when nothing is."""
+    """The sentence that is shown when nothing is wrong."""
     step: int | None
     step_why: str
     traces: int
@@ -129,14 +129,14 @@ class View:
     cores_busy: bool = False
     """Whether every core of the machine was busy during the last second."""
     output: str = ""
-    """The end of what the target wrote itself."""
+    """The end of the target's own output."""
     readings: Mapping[str, float] = field(default_factory=dict)
-    """The newest value of each of the sensors' gauges, and of those of TensorFlow's allocator."""
+    """The newest value of each gauge of the sensors and of TensorFlow's allocator."""
     histories: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """A value a second of a few of them, the newest last; NaN where there was none."""
+    """One value a second of a few of them, newest last; NaN where there was none."""
     gpus: tuple[Gpu, ...] = ()
     no_gpu: str = ""
-    """Why there is none, in a sentence; empty where there is one, and while nobody knows."""
+    """Why there is none, in a sentence; empty where there is one, or while that is unknown."""
 
     @classmethod
     def empty(cls) -> View:

@@ -1,4 +1,4 @@
-"""What a watcher tells a keeper, beside the commands that are for the agent: frames of kinds of their own."""
+"""Frames from a watcher to a keeper, with kinds of their own, besides the commands for the agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...agent.protocol.wire import MAX_PAYLOAD
 
-#: As in agent.wire: length and kind.
+#: As in the agent's wire: length and kind.
 HEADER = struct.Struct("!IB")
 
 #: Kinds from here on are for the keeper; the wire's own count up from 0.
@@ -35,13 +35,13 @@ def parse_size(payload: bytes) -> tuple[int, int]:
 
 
 class Frames:
-    """Splits a stream into whole frames, without looking into them. `ValueError` for what cannot be ours."""
+    """Splits a stream into whole frames without decoding them. `ValueError` for what cannot be ours."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Kind and the frame with its header."""
+        """Yield the kind, and the frame with its header."""
         self._buffer += data
         while len(self._buffer) >= HEADER.size:
             length, kind = HEADER.unpack_from(self._buffer)

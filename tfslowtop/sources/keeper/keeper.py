@@ -1,8 +1,8 @@
 """What the keeper does while the script runs: one loop over a terminal, an agent and a watcher.
 
 Output is read as fast as the script writes it, whether or not somebody watches, and the end of it is kept. A
-watcher never slows the script's printing: one that cannot keep up gets the newest lines and is told how much
-it missed. A file, if asked for, gets everything.
+watcher never slows the script's printing: one that cannot keep up gets the newest lines and learns how much
+it missed. A file, if requested, gets everything.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from . import control
 from .relay import CHUNK, KEPT, Pace, Peer, Tail, accept, hang_up
 from .terminal import resize, take_back_foreground
 
-#: Bytes that may wait for a watcher before the agent is left to fold its samples.
+#: Bytes that may wait for a watcher before the agent has to fold its samples.
 _BACKLOG = 1 << 20
 
-#: Reads of the terminal between two looks at everything else. One gives 4 KB or less.
+#: Reads of the terminal between two checks of everything else. One returns 4 KB or less.
 _READS = 64
 
 #: Seconds to let output gather before it is read. A script that prints lines in a tight loop would otherwise
 #: wake us for each of them; the terminal holds far more than it can print in that time.
 _GATHER = 0.001
 
-#: A script must not tell its own end, nor what it has not written.
+#: An agent must not report the script's end, nor output that the script has not written.
 _OWN = (number_of(Ended), number_of(Output))
 
 
@@ -61,9 +61,9 @@ class Keeper:
         write(self._directory, self._record)
         self._watcher: Peer | None = None
         self._agent: Peer | None = None  # the one that is listened to
-        self._idle: Peer | None = None  # the one that waits for a watcher to come
+        self._idle: Peer | None = None  # the one that waits for a watcher
         self._had_agent = False
-        self._for_agent = bytearray()  # commands that came before the agent did
+        self._for_agent = bytearray()  # commands that arrived before the agent did
         self._tail, self._pace = Tail(), Pace()
         self._open = True  # somebody has the other end of the terminal
         self._code: int | None = None
@@ -79,14 +79,14 @@ class Keeper:
                 if self._code is not None and not self._told and self._quiet():
                     self._tell_the_end()
             except Exception as error:
-                # A mistake of ours must not hang up on the script: go on without whoever brought it about.
+                # An error of ours must not hang up on the script: continue without the peer that caused it.
                 self._say(f"The keeper's own error: {type(error).__name__}: {error}")
                 self._feed_watcher()
                 self._lose_watcher()
                 time.sleep(0.1)
 
     def _over(self) -> bool:
-        # Children that the script left running may still print; they do so in peace until the last is gone.
+        # Children that the script left running may still print until the last of them ends.
         return self._told and not self._open and self._watcher is None
 
     # -- waiting ------------------------------------------------------------------------------------------
@@ -135,7 +135,8 @@ class Keeper:
     # -- the terminal -------------------------------------------------------------------------------------
 
     def _read_terminal(self) -> bool:
-        """Takes what is there, though not for ever: a script may print without end. Whether that was all."""
+        """Read what is there, though not forever: a script may print without end. Return whether that was
+        all."""
         for _ in range(_READS):
             try:
                 data = os.read(self._master, CHUNK)
@@ -150,11 +151,11 @@ class Keeper:
         return False
 
     def _write(self, data: bytes, *, last: bool = False) -> None:
-        """To the file that gets everything, with the line ends that the script wrote."""
+        """Write to the file that gets everything, with the line ends of the script."""
         if self._file is None:
             return
         data = self._return + data
-        # A return at the end may be the first half of a line end.
+        # A carriage return at the end may be the first half of a line end.
         self._return = b"\r" if data.endswith(b"\r") and not last else b""
         left = data.removesuffix(self._return).replace(b"\r\n", b"\n")
         try:
@@ -173,18 +174,19 @@ class Keeper:
                 self._code = os.waitstatus_to_exitcode(status)
                 take_back_foreground(self._master)
             elif os.WSTOPSIG(status) == signal.SIGTSTP:
-                # Ctrl-Z. A shell would take over and wait for `fg`; here is none, so it would stop for good.
+                # Ctrl-Z. A shell would take over and wait for `fg`; there is none here, so it would stop for
+                # good.
                 self._say(
                     "Ctrl-Z does not suspend the script: there is no shell in its terminal to resume it."
                 )
                 self._signal(signal.SIGCONT)
 
     def _quiet(self) -> bool:
-        """After the script's end: everything it wrote and its agent sent has been read."""
+        """Finish after the script's end: all its output and its agent's events have been read."""
         if not self._had_agent:
-            self._accept_agent()  # a script may be over sooner than its agent was let in
+            self._accept_agent()  # a script may end before its agent was accepted
         if self._last is None:
-            # Children that it left running may print on; they are not waited for.
+            # Children that it left running may go on printing; they are not waited for.
             for _ in range(_READS):
                 if not self._open or self._read_terminal():
                     break
@@ -204,14 +206,14 @@ class Keeper:
         self._agents.close()
         self._watchers.close()
         if self._watcher is None:
-            # For whoever asks later. The file says the end, so the lock no longer matters.
+            # For whoever asks later. The file records the end, so the lock no longer matters.
             record = self._record
             ended = Record(record.pid, record.argv, record.cwd, record.started, record.token, self._code)
             write(self._directory, ended, bytes(self._tail.kept[-KEPT:]))
             return
         shutil.rmtree(
             self._directory, ignore_errors=True
-        )  # before it is told: then there is no session any more
+        )  # before it is announced: then the session no longer exists
         last = self._tail.take(last=True)
         if last:
             self._watcher.out += encode(Output(last))
@@ -224,7 +226,7 @@ class Keeper:
         peer = accept(self._agents)
         if peer is None:
             return
-        # The first one talks at once: a watcher started the script. Every later one waits for a byte.
+        # The first one sends at once, because a watcher started the script. Every later one waits for a byte.
         first, self._had_agent = not self._had_agent, True
         if first and self._watcher is not None:
             self._agent = peer
@@ -240,7 +242,7 @@ class Keeper:
             self._agent.out += b"\1"
 
     def _hear_agent(self) -> bool:
-        """Whether there was something. Whole frames go on to the watcher."""
+        """Read from the agent; return whether there was something. Whole frames go on to the watcher."""
         assert self._agent is not None
         data = self._agent.pull()
         try:
@@ -262,7 +264,7 @@ class Keeper:
         peer = accept(self._watchers)
         if peer is None:
             return
-        self._lose_watcher()  # the newest one has it: the old one may hang on a dead connection
+        self._lose_watcher()  # the newest one wins: the old one may hang on a dead connection
         self._watcher = peer
         peer.out += encode(Hello(PROTOCOL, self._record.token, self._pid, ""))
         self._tail.rewind()
@@ -299,12 +301,14 @@ class Keeper:
             os.write(self._master, payload)
 
     def _signal(self, number: int) -> None:
-        # The whole job, as the terminal's Ctrl-C does; and one that was suspended must hear it too.
+        # The whole job, as with the terminal's Ctrl-C; a suspended one must receive it too.
         for wanted in (number, signal.SIGCONT) if number == signal.SIGTERM else (number,):
             try:
                 os.killpg(self._pid, wanted)
             except OSError:
-                os.kill(self._pid, wanted)  # it has gone into another group; still ours until it is reaped
+                os.kill(
+                    self._pid, wanted
+                )  # it has moved to another group; it is still ours until it is reaped
 
     def _feed_watcher(self) -> None:
         watcher = self._watcher

@@ -1,11 +1,11 @@
 """The keeper: a small process that holds a script's terminal, so that the script outlives its watcher.
 
-It is to the script what a terminal multiplexer is: its parent, the reader of its output, and the place
-where the watcher and the script's agent meet. A watcher may leave, be killed or lose its SSH connection;
-the script does not notice, and another watcher may come. The agent's frames are passed on unread; while
-nobody watches, the agent is hung up on, so that its hooks come off.
+It is to the script what a terminal multiplexer is: its parent, the reader of its output, and the point where
+the watcher and the script's agent meet. A watcher may leave, be killed or lose its SSH connection; the script
+does not notice, and another watcher may come. The agent's frames are passed on undecoded; while nobody
+watches, the agent is disconnected, so that its hooks are removed.
 
-Runs on the standard library alone, and starts the script before it imports the rest of itself.
+It uses the standard library only, and starts the script before it imports the rest of itself.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from .terminal import open_terminal, spawn
 
 
 def main() -> None:
-    """Started by `kept.start_keeper`, in a session of its own; its instructions come on standard input."""
-    # Not JSON: that is 40 ms of imports before the script runs, and both ends are this very Python.
+    """Run the keeper. `kept_script.start_keeper` starts it in its own session; instructions come on standard
+    input."""
+    # Not JSON: that takes 40 ms to import before the script runs, and both ends are the same Python.
     with open(0, "rb", closefd=False) as instructions:
         config = marshal.load(instructions)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTTOU, signal.SIGPIPE):
@@ -48,12 +49,12 @@ def main() -> None:
     if config["stdin"] is not None:
         os.close(config["stdin"])
 
-    # SIGTERM is meant for the script, as when a terminal is closed by its owner.
+    # SIGTERM is meant for the script, as when its terminal is closed.
     def pass_on(number: int, frame: object) -> None:
         try:
             os.killpg(pid, number)
         except OSError:
-            pass  # gone meanwhile
+            pass  # it has ended meanwhile
 
     signal.signal(signal.SIGTERM, pass_on)
 

@@ -1,4 +1,4 @@
-"""The keeper's two buffers: what waits for a peer, and the last of the script's output."""
+"""The keeper's two buffers: what waits for a peer, and the end of the script's output."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .control import Frames
 #: Bytes of output kept for a watcher that comes later or is slow.
 KEPT = 1 << 20
 
-#: Bytes a watcher that fell further behind than that gets: a little more than the screen keeps.
+#: Bytes that a watcher gets if it fell further behind: a little more than the screen keeps.
 _RECENT = 1 << 18
 
 #: Bytes read at once.
 CHUNK = 1 << 16
 
-#: Bytes of output a watcher may get in so many seconds. Decoding all that a script can print would take
+#: Bytes of output that a watcher may get per so many seconds. Decoding all that a script can print would take
 #: a core from the script, for text that nobody can read.
 _SHARE, _WINDOW = 1 << 18, 0.25
 
 
 class Peer:
-    """One end of a conversation: a socket, and what waits to go into it."""
+    """One end of a conversation: a socket, and what waits to be sent."""
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
@@ -34,7 +34,7 @@ class Peer:
         self.frames = Frames()
 
     def push(self) -> bool:
-        """Sends what can be sent; False when the other side is gone."""
+        """Send what can be sent; False when the other side is gone."""
         try:
             while self.out:
                 del self.out[: self.socket.send(self.out)]
@@ -45,7 +45,7 @@ class Peer:
         return True
 
     def pull(self) -> bytes | None:
-        """What is there; None at the end."""
+        """Return what has arrived; None at the end."""
         try:
             return self.socket.recv(CHUNK) or None
         except BlockingIOError:
@@ -63,7 +63,7 @@ class Pace:
 
     @property
     def wait(self) -> float:
-        """Seconds until there is more to give."""
+        """Return the seconds until more may be sent."""
         now = time.monotonic()
         if now >= self._until:
             self._left, self._until = _SHARE, now + _WINDOW
@@ -74,7 +74,7 @@ class Pace:
 
 
 class Tail:
-    """The last of the output, by position in all of it, and how far the watcher has read."""
+    """The end of the output, by position in all of it, and how far the watcher has read."""
 
     def __init__(self) -> None:
         self.kept = bytearray()
@@ -89,16 +89,17 @@ class Tail:
     def add(self, data: bytes) -> None:
         self.kept += data
         self.end += len(data)
-        if len(self.kept) > 2 * KEPT:  # now and then, not at every line
+        if len(self.kept) > 2 * KEPT:  # occasionally, not at every line
             del self.kept[:-KEPT]
 
     def rewind(self) -> None:
-        """For a new watcher: all that is kept."""
+        """Start over for a new watcher: it gets all that is kept."""
         self.position = self.end - min(len(self.kept), KEPT)
         self._decoder.reset()
 
     def take(self, *, last: bool = False) -> str:
-        """The next piece of text. A reader who fell behind gets the newest, and is told what is missing."""
+        """Return the next piece of text. A reader that fell behind gets the newest, and learns what is
+        missing."""
         missed = self._skip() if self.unread > KEPT else 0
         at = len(self.kept) - self.unread
         data = bytes(self.kept[at : at + CHUNK])
@@ -107,7 +108,7 @@ class Tail:
         return f"\r\n[{missed:,} bytes of output not shown]\r\n{text}" if missed else text
 
     def _skip(self) -> int:
-        """Moves on to the newest whole lines; how many bytes were passed over."""
+        """Skip to the newest whole lines; return how many bytes were skipped."""
         recent = len(self.kept) - _RECENT
         line = self.kept.find(b"\n", recent) + 1 or recent
         before, self.position = self.position, self.end - len(self.kept) + line
@@ -129,7 +130,7 @@ def accept(listener: socket.socket) -> Peer | None:
 
 
 def hang_up(peer: Peer | None) -> Peer | None:
-    """Nobody, for the place that the peer had."""
+    """Stands for a missing peer."""
     if peer is not None:
         peer.socket.close()
     return None

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 
 
 def resize(master: int, rows: int, columns: int) -> None:
-    """The kernel tells the program (SIGWINCH)."""
+    """Resize the terminal; the kernel notifies the program (SIGWINCH)."""
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def open_terminal(rows: int, columns: int) -> tuple[int, int]:
-    """The caller, who must lead a session without a terminal, gets this one: master and slave."""
+    """Give a terminal to the caller, which must lead a session without one; return master and slave."""
     master, slave = os.openpty()
     settings = termios.tcgetattr(slave)
-    settings[0] |= getattr(termios, "IUTF8", 0o40000)  # a backspace takes back a whole character
+    settings[0] |= getattr(termios, "IUTF8", 0o40000)  # a backspace erases a whole character
     termios.tcsetattr(slave, termios.TCSANOW, settings)
     resize(master, rows, columns)
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
@@ -35,10 +35,10 @@ def spawn(
     stdin: int | None = None,
     ignored: Sequence[int] = (),
 ) -> int:
-    """The pid of the new job. The session's leader stays the caller, as a shell does.
+    """Start the job and return its pid. The caller stays the session's leader, as a shell does.
 
-    If the script led the session, its end would hang up on the children that it leaves running. `ignored` are
-    the signals that the user's own shell had set to be ignored (nohup).
+    If the script led the session, its end would hang up on children that it leaves running. `ignored` are the
+    signals that the user's own shell had set to be ignored (nohup).
     """
     pid = os.fork()
     if pid:
@@ -64,7 +64,8 @@ def spawn(
 
 
 def take_back_foreground(master: int) -> None:
-    """When the job is over: whatever it left running is in the background now, and hears no hang-up."""
+    """Take the foreground when the job is over: what it left running is in the background and gets no
+    hang-up."""
     try:
         os.tcsetpgrp(master, os.getpgrp())
     except OSError:
