@@ -1,7 +1,7 @@
-"""The rules on recordings of real runs: one for each cause, and healthy ones on which every rule is silent.
+"""The detectors on recordings of real runs: one or more for each cause, and healthy ones without a finding.
 
-`python tests/corpus/corpus_run.py --record` makes them anew, `python tests/corpus/golden.py` the list of
-what they show.
+To make the recordings again, run `python tests/corpus/corpus_run.py --record`; to update the list of their
+findings, run `python tests/corpus/golden.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def name(case: Case) -> str:
 
 @functools.cache
 def outcome(case: Case) -> tuple[Facts, View]:
-    """As it was at the end of the run."""
+    """Return the facts and the view at the end of the run."""
     records, error = load(recorded(case))
     assert error == ""
     session, view = replay(records)
@@ -44,7 +44,7 @@ def outcome(case: Case) -> tuple[Facts, View]:
 
 @pytest.mark.parametrize("case", CASES, ids=name)
 def test_findings_are_those_of_the_golden_file(case):
-    """After a wanted change: `python tests/corpus/golden.py`, and a commit that says what changed and why."""
+    """After an intended change run `python tests/corpus/golden.py`; explain the change in the commit."""
     assert golden.lines(case, outcome(case)[1]) == golden.kept()[name(case)]
 
 
@@ -60,7 +60,7 @@ def test_the_first_finding_is_the_cause_at_its_line(case):
 
 
 @pytest.mark.parametrize("case", HEALTHY, ids=name)
-def test_a_healthy_one_is_never_accused_while_it_runs(case):
+def test_a_healthy_program_never_gets_a_finding_while_it_runs(case):
     records, _ = load(recorded(case))
     session = Session()
     for now, batch in batches(records, TALLIED):
@@ -72,14 +72,14 @@ def test_a_healthy_one_is_never_accused_while_it_runs(case):
 
 
 @pytest.mark.parametrize("case", SLOW, ids=name)
-def test_a_cause_is_found_by_its_rule_alone(case):
-    """Not only because nothing else was found."""
+def test_a_cause_is_found_by_its_detector(case):
+    """Not only because no other finding hides it."""
     assert case.cause in {f.cause for d in registry.detectors().values() for f in d.run(outcome(case)[0])}
 
 
 @pytest.mark.parametrize("case", HEALTHY, ids=name)
-def test_on_a_healthy_program_each_rule_is_silent(case):
-    """Also what would be left out as a symptom, or for want of a line, is not found."""
+def test_every_detector_is_silent_on_a_healthy_program(case):
+    """That includes findings that would be hidden as symptoms."""
     at_end, _ = outcome(case)
     for facts in (at_end, replace(at_end, ended=False)):
         found = {name: detector.run(facts) for name, detector in registry.detectors().items()}
@@ -106,15 +106,15 @@ INSTALLED = [
 
 @pytest.mark.parametrize("script", INSTALLED)
 def test_the_same_is_found_when_the_program_is_an_installed_package(script):
-    """`python -m shop.train`: the agent knows whose code it is, and the path says nothing."""
+    """`python -m shop.train`: the agent knows whose code it is; the path does not show it."""
     (case,) = corpus_run.cases(script)
     package = (("/corpus/", "/env/lib/python3.11/site-packages/shop/"),)
     records = [replace(r, event=with_paths(r.event, package)) for r in load(recorded(case))[0]]
     assert golden.lines(case, replay(records)[1]) == golden.kept()[script]
 
 
-def test_shares_are_of_the_same_time_wherever_they_are_told():
-    """The import of TensorFlow, which comes before, is in none of them."""
+def test_all_shares_refer_to_the_same_time():
+    """None of them includes the import of TensorFlow."""
     case = corpus_run.cases("linear_schedule")[0]
     records, _ = load(recorded(case))
     session = Session()
@@ -127,8 +127,8 @@ def test_shares_are_of_the_same_time_wherever_they_are_told():
 
 
 @pytest.mark.parametrize("case", CASES, ids=name)
-def test_a_recording_says_the_same_twice(case):
-    """A finding is a function of the facts, and reads none that change."""
+def test_diagnosing_twice_gives_the_same_findings(case):
+    """Findings depend on the facts alone."""
     facts, _ = outcome(case)
     assert diagnose(facts) == diagnose(facts)
 

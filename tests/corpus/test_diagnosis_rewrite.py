@@ -1,4 +1,4 @@
-"""The change to make, in the lines of scripts as users write them."""
+"""Changes to the source of scripts as users write them."""
 
 # ruff: noqa: E501  (lines of code, in strings)
 from __future__ import annotations
@@ -47,7 +47,7 @@ CORPUS = {
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_the_change_is_made_of_the_users_own_lines(name):
+def test_a_change_consists_of_the_users_own_lines(name):
     symbol, evidence, wanted = CORPUS[name]
     case = corpus_run.cases(name)[0]
     file = corpus_run.CORPUS / case.script
@@ -60,7 +60,7 @@ def test_the_change_is_made_of_the_users_own_lines(name):
         assert row.strip() == "..." or any(row.strip() in own for own in lines), row
 
 
-def test_the_screen_shows_the_change_and_what_the_cost_stands_on():
+def test_the_screen_shows_the_change_and_the_basis_of_the_cost():
     file = corpus_run.CORPUS / "linear_schedule.py"
     line = file.read_text().splitlines().index("    loss = train_step(xb, yb, lr)") + 1
     f = found("retrace-python-value", line, "train_step", str(file), argument="lr")
@@ -97,12 +97,12 @@ def test_changes(cause, symbol, source, line, wanted):
     ast.parse(change.after.replace("def train(x):", "def train(x): pass"))
 
 
-def test_what_is_a_function_already_is_not_made_one():
+def test_a_decorated_function_is_not_decorated_again():
     source = "@tf.function\ndef train(x):\n    return x\n\nfor x in data:\n    y = train(x)\n"
     assert rewritten(found("eager-step", 6), source) is None
 
 
-def test_what_depends_on_the_turn_stays_in_the_loop():
+def test_a_statement_that_depends_on_the_iteration_stays_in_the_loop():
     source = "for lr in rates:\n    opt = Adam(lr)\n    rate = lr / 2\n    other = Adam(rate)\n"
     assert rewritten(found("optimizer-recreated", 2), source) is None
     assert rewritten(found("optimizer-recreated", 4), source) is None
@@ -110,6 +110,6 @@ def test_what_depends_on_the_turn_stays_in_the_loop():
 
 @pytest.mark.parametrize("cause", registry.causes())
 @pytest.mark.parametrize("line", [0, 1, 2, 5, 99])
-def test_no_source_is_too_odd(cause, line):
+def test_odd_sources_do_not_raise(cause, line):
     for source in ("", "def broken(:\n", "x = 1\n\ny = (\n 2)\n", "try:\n    a()\nexcept E:\n    b()\n"):
         rewritten(found(cause, line, "f", argument="x"), source)

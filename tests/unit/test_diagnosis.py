@@ -1,5 +1,7 @@
-"""The rules, one by one: what they say, and where they are silent. Facts are written by hand here; the corpus
-has them from real runs."""
+"""The detectors one by one: what they report, and where they stay silent.
+
+The facts here are written by hand; the corpus has facts from real runs.
+"""
 
 from __future__ import annotations
 
@@ -144,7 +146,7 @@ def test_an_unknown_retrace_reason_is_counted_but_not_reported():
     assert {f.function: f.avoidable for f in session.retraces.functions.values()} == {"new": 40, "both": 40}
 
 
-def test_what_to_expect_is_what_was_measured_less_what_it_costs():
+def test_expectation_is_the_measured_time_minus_the_cost():
     step = first(traced("retrace-shape", 90, 6.0))
     assert step.expect == "A step takes about 30 ms on average instead of 90 ms."
     part = first(call("python-op", 100, 5.0))
@@ -164,16 +166,16 @@ def test_what_to_expect_is_what_was_measured_less_what_it_costs():
         traced("retrace-shape", 40, 0.0, nested=41, avoidable=0),  # inside another function's trace
     ],
 )
-def test_traces_that_are_as_they_should_be(innocent):
+def test_healthy_traces_are_not_reported(innocent):
     assert diagnose(facts(innocent)) == ()
 
 
-def test_many_traces_that_took_much_stay_told_when_they_have_come_to_an_end():
+def test_many_expensive_traces_stay_reported_after_they_end():
     found = first(traced("retrace-structure", 60, 5.0, calls=130, late=0))
     assert (found.cause, found.share) == ("retrace-structure", pytest.approx(0.5))
 
 
-def test_jit_that_meets_new_shapes_compiles_again():
+def test_jit_compiles_again_for_new_shapes():
     assert first(traced("retrace-shape", 20, 3.0, jit=True)).cause == "xla-recompile"
 
 
@@ -187,12 +189,12 @@ def test_jit_under_an_open_signature_compiles_for_each_shape():
     assert diagnose(facts(early, call("function", 100, 6.6, name="score", line=5))) == ()
 
 
-def test_a_function_made_in_the_loop_is_named_where_it_is_made():
+def test_a_recreated_function_is_reported_where_it_is_created():
     found = first(traced("function-recreated", 99, 5.0), count("function", 100, symbol="train_step", line=14))
     assert (found.cause, found.line) == ("function-recreated", 14)
 
 
-def test_functions_of_a_library_are_told_as_the_line_that_makes_it_create_them():
+def test_library_functions_are_reported_at_the_line_that_uses_the_library():
     keras = "/env/lib/python3.11/site-packages/keras/src/backend/tensorflow/trainer.py"
     names = ("one_step_on_data", "one_step_on_iterator")
     made = [
@@ -230,14 +232,14 @@ def test_a_graph_that_grows_explains_the_memory_and_the_rise():
     assert {s.cause for s in found[0].symptoms} >= {"python-leak"}
 
 
-def test_no_step_takes_less_than_no_time():
-    """A line through a curve that bends is below zero at its beginning."""
+def test_no_step_takes_less_than_zero_seconds():
+    """A line fitted to a bent curve starts below zero."""
     grown = count("graph-op", 4800, line=31)
     found = first(call("session-run", 600, 8.0), grown, steps=600, trend=RISING)
     assert found.cause == "graph-growth" and "steps went from 1 ms to 50 ms" in found.sentence
 
 
-def test_a_saver_made_late_is_no_growth():
+def test_a_saver_created_late_is_not_graph_growth():
     assert diagnose(facts(call("session-run", 100, 8.0), count("graph-op", 40, line=31, late=0.5))) == ()
 
 
@@ -251,7 +253,7 @@ def test_sessions_opened_at_every_step(still_open, cause):
 @pytest.mark.parametrize(("still_open", "grown", "causes"), [
     (12, 2e8, ["session-leak"]), (1, 2e8, ["python-leak"]), (12, 4e7, []),
 ])  # fmt: skip
-def test_sessions_that_are_used_for_long_and_kept(still_open, grown, causes):
+def test_sessions_that_run_long_and_stay_open(still_open, grown, causes):
     gauges = {**rss(grown / 1000, rise=grown), "open sessions": GaugeFacts(0, still_open, still_open, None)}
     runs = call("session-run", 1000, 8.0)
     found = diagnose(facts(runs, count("session", 12, line=29), gauges=gauges, steps=1000))
@@ -278,11 +280,11 @@ def test_what_is_built_again_at_every_step(what, cause):
 
 
 @pytest.mark.parametrize("what", ["model", "compile", "dataset", "iterator"])
-def test_a_few_of_them_are_how_it_is_meant(what):
+def test_creating_a_few_objects_is_healthy(what):
     assert diagnose(facts(count(what, 5, seconds=4.0))) == ()
 
 
-def test_what_is_cleared_after_each_model_belongs_to_it():
+def test_clearing_the_session_after_each_model_counts_as_its_cost():
     pauses = {"gc pause seconds": GaugeFacts(0, 6, 6, None)}
     cleared = count("gc-pause", 100, symbol="clear_session", line=44, seconds=6.0)
     gc = call("gc", 100, 6.0, file="", line=0)
@@ -294,7 +296,7 @@ def test_what_is_cleared_after_each_model_belongs_to_it():
     )
 
 
-def test_few_long_steps_show_what_they_create():
+def test_variables_created_in_few_long_steps():
     made = count("variable", 900, seconds=4.0)
     assert first(made, steps=10, seconds=12.0).cause == "variable-recreated"
     assert diagnose(facts(made, steps=6, seconds=12.0)) == (), "the first step may be most of it"
@@ -311,7 +313,7 @@ def test_map_fn_in_a_loss_that_fit_traces():
     assert (found.cause, found.line) == ("per-sample", 30) and "fit takes 18 ms" in found.sentence
 
 
-def test_an_optimizer_brings_its_variables():
+def test_a_recreated_optimizer_explains_its_variables():
     found = diagnose(
         facts(count("optimizer", 100, seconds=1.0), count("variable", 1200, line=13, seconds=2.0))
     )
@@ -319,16 +321,16 @@ def test_an_optimizer_brings_its_variables():
     assert [s.cause for s in found[0].symptoms] == ["variable-recreated"]
 
 
-def test_predict_on_little_in_a_loop_and_on_much():
+def test_predict_on_small_and_on_large_inputs():
     assert first(call("predict", 100, 8.0, line=9)).cause == "predict-loop"
     assert diagnose(facts(call("predict", 10, 9.0, line=9))) == ()
 
 
-def test_fit_that_is_called_per_epoch_is_as_it_should_be():
+def test_calling_fit_once_per_epoch_is_healthy():
     assert diagnose(facts(call("fit-call", 12, 2.0, line=9), call("fit", 480, 1.8, line=9))) == ()
 
 
-def test_eager_ops_are_told_apart_from_computing():
+def test_dispatch_of_eager_ops_differs_from_computing():
     gauges = {"eager ops per second": GaugeFacts(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
     found = first(count("eager-op-sample", 300, symbol="Mul", line=22), gauges=gauges)
     assert (found.cause, found.line) == ("eager-step", 22)
@@ -336,7 +338,7 @@ def test_eager_ops_are_told_apart_from_computing():
     assert diagnose(facts(gauges=few)) == ()
 
 
-def test_few_eager_ops_that_go_round_many_times():
+def test_few_eager_ops_in_many_iterations():
     """A simulation in its time steps; not a training loop with few ops."""
     rate = {"eager ops per second": GaugeFacts(0, 5000, 5000, Trend("flat", 0, -1, 1, 5000, 100, ""))}
     ops = count("eager-op-sample", 500, symbol="Mul", line=22)
@@ -348,7 +350,7 @@ def test_few_eager_ops_that_go_round_many_times():
     assert diagnose(facts(ops, steps=3600, gauges=rate, training=False)) == ()
 
 
-def test_the_ops_that_move_weights_are_told_as_that_if_they_move_much():
+def test_eager_ops_that_copy_many_weights_are_reported_as_copies():
     rate = {"eager ops per second": GaugeFacts(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
     ops = count("eager-op-sample", 300, symbol="ReadVariableOp", line=31)
     there = count(
@@ -366,13 +368,13 @@ def test_the_ops_that_move_weights_are_told_as_that_if_they_move_much():
     assert [f.cause for f in diagnose(facts(ops, there, little, gauges=rate))] == ["eager-step"]
 
 
-def test_new_objects_whose_traces_take_half_of_the_time_are_told_one_trace_earlier():
+def test_expensive_new_objects_are_reported_one_trace_earlier():
     assert first(traced("retrace-object", 4, 5.0)).cause == "retrace-object"
     assert diagnose(facts(traced("retrace-object", 4, 4.0))) == (), "a model for each of five folds"
     assert diagnose(facts(traced("retrace-shape", 4, 5.0))) == (), "four lengths, each met for the first time"
 
 
-def test_objects_that_are_made_anew_for_a_few_calls_each():
+def test_objects_that_are_recreated_after_a_few_calls():
     planner = {"reasons": (), "avoidable": 0, "avoidable_seconds": 0.0, "count": 20, "calls": 300}
     found = first(traced("", 0, 6.0, **{**planner, "instances": 19}))
     assert (found.cause, found.line) == ("function-recreated", 20)
@@ -384,7 +386,7 @@ def test_objects_that_are_made_anew_for_a_few_calls_each():
     )
 
 
-def test_elements_that_are_taken_out_within_a_step():
+def test_indexing_a_tensor_within_a_step():
     rate = {"eager ops per second": GaugeFacts(0, 20_000, 20_000, Trend("flat", 0, -1, 1, 20_000, 100, ""))}
     slices = [count("eager-op-sample", 300, symbol=name, line=31) for name in ("StridedSlice", "Greater")]
     found = first(*slices, steps=30, gauges=rate, training=False)
@@ -393,7 +395,7 @@ def test_elements_that_are_taken_out_within_a_step():
     assert [f.cause for f in few] == ["eager-step"]
 
 
-def test_a_world_that_moves_between_two_calls_is_no_batch():
+def test_calls_that_depend_on_the_previous_result_cannot_be_batched():
     act = call("function", 6400, 4.0, line=5)
     world = call("loop", 6400, 8.0, line=24)
     pulls = count("host-sync", 6400, line=28)
@@ -408,13 +410,13 @@ def test_a_world_that_moves_between_two_calls_is_no_batch():
         assert (found.cause, found.line) == ("per-sample", 26)
 
 
-def test_what_a_callback_saves_is_told_once():
+def test_a_save_inside_a_callback_is_reported_once():
     saves = count("save", 100, symbol="Model.save", line=19, seconds=4.5)
     (found,) = diagnose(facts(call("fit-call", 1, 9.0), count("callback", 100, line=18, seconds=5.0), saves))
     assert (found.cause, found.line) == ("callback-heavy", 18)
 
 
-def test_a_shuffle_buffer_that_fills_first_in_each_round():
+def test_a_shuffle_buffer_that_fills_at_each_epoch():
     waits = call("data-wait", 100, 6.0, line=19, median=0.001)
     made = count("dataset", 1, symbol="_ShuffleDataset", line=8)
     cut = count("dataset", 10, symbol="_TakeDataset", line=19, seconds=2.0)
@@ -423,13 +425,13 @@ def test_a_shuffle_buffer_that_fills_first_in_each_round():
     assert first(call("data-wait", 100, 6.0, line=19), made).line == 19, "every element is waited for"
 
 
-def test_items_that_do_not_depend_on_the_last_result():
+def test_items_that_do_not_depend_on_the_previous_result():
     items = count("one-item", 990, line=21)
     found = first(items, call("model-call", 1000, 6.0, line=21), steps=1000, training=False)
     assert (found.cause, found.line) == ("per-sample", 21) and "does not depend" in found.sentence
 
 
-def test_weights_that_go_through_the_host():
+def test_weights_copied_through_the_host():
     there = count(
         "where",
         60,
@@ -459,14 +461,14 @@ def test_weights_that_go_through_the_host():
     assert diagnose(facts(there, back, count("host-sync", 800, line=31, size=1000))) == (), "now and then"
 
 
-def test_an_object_that_is_passed_anew_is_told_where_it_is_made():
+def test_a_new_object_argument_is_reported_where_it_is_created():
     opt = RetraceReason("opt", "retrace-object", 90, 90, "an object that is gone", "Adam object 0x7f", "Adam")
     again = traced("retrace-object", 90, 6.0, reasons=(opt,))
     assert first(again, count("optimizer", 91, symbol="Adam", line=14)).line == 14
     assert first(again, count("optimizer", 2, symbol="Adam", line=14)).line == 20
 
 
-def test_models_that_are_fitted_one_after_the_other_take_as_long_as_they_take():
+def test_fitting_several_models_in_turn_is_not_growth():
     step = replace(call("fit", 1000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
     for fits, ended, found in ((0, False, True), (1, True, True), (1, False, False), (3, True, False)):
         over = [call("fit-call", fits, 8.0, line=19)] if fits else []
@@ -474,7 +476,7 @@ def test_models_that_are_fitted_one_after_the_other_take_as_long_as_they_take():
         assert [f.cause for f in said] == ["growing-input"] * found, (fits, ended)
 
 
-def test_stages_are_no_growth():
+def test_stages_are_not_growth():
     rng = np.random.default_rng(0)
     stages = np.repeat([0.01, 0.03, 0.09], 100) * rng.uniform(0.9, 1.1, 300)
     grows = np.linspace(0.01, 0.09, 300) * rng.uniform(0.8, 1.2, 300)
@@ -497,20 +499,20 @@ def test_stages_are_no_growth():
         assert [f.cause for f in diagnose(program)] == ["growing-input"] * found
 
 
-def test_growth_that_nothing_explains_has_to_be_a_part_of_the_memory():
+def test_unexplained_growth_has_to_be_a_good_share_of_the_memory():
     assert diagnose(facts(steps=1000, gauges=rss(60_000))) == (), "60 MB of 560"
     found = first(steps=1000, gauges=rss(200_000))
     assert found.cause == "python-leak" and "no list, dict or set" in found.sentence
 
 
-def test_a_session_that_runs_for_its_summaries():
-    told = count("summaries", 5, line=62)
-    found = first(told, call("session-run", 100, 4.0, line=62), call("session-run", 100, 3.0, line=61))
+def test_a_session_run_only_for_summaries():
+    summaries = count("summaries", 5, line=62)
+    found = first(summaries, call("session-run", 100, 4.0, line=62), call("session-run", 100, 3.0, line=61))
     assert (found.cause, found.line) == ("callback-heavy", 62)
-    assert diagnose(facts(told, call("session-run", 8, 4.0, line=62))) == (), "now and then"
+    assert diagnose(facts(summaries, call("session-run", 8, 4.0, line=62))) == (), "now and then"
 
 
-def test_summaries_within_the_run_that_trains():
+def test_summaries_within_the_training_run():
     run = call("session-run", 100, 8.0, line=40, median=0.08)
     traced = [
         count("run-trace", 5, symbol=name, line=40, seconds=seconds)
@@ -532,17 +534,17 @@ def test_a_large_array_that_each_run_copies():
     assert found.sentence.startswith("72 MB are copied into each run at this line: 60 ms of its 80 ms pass")
     assert diagnose(facts(run, replace(fed, seconds=0.08))) == (), "a batch"
     converted = count("host-copy", 100, symbol="feed_dict", line=40, seconds=5.0, size=7_200_000_000)
-    assert [f.cost_seconds for f in diagnose(facts(run, fed, converted))] == [5.0], "told once"
+    assert [f.cost_seconds for f in diagnose(facts(run, fed, converted))] == [5.0], "reported once"
 
 
-def test_objects_of_which_each_step_has_its_own():
+def test_a_new_object_for_each_step():
     anew = traced("new-instance", 25, 4.0, calls=104, avoidable=0, instances=25, reasons=())
     found = first(anew, steps=26)
     assert found.cause == "function-recreated" and "a new object in 25 of 104 calls" in found.sentence
     assert diagnose(facts(anew, steps=1000)) == (), "a search that does a lot with each"
 
 
-def test_the_line_of_the_loop_that_calls_what_is_eager():
+def test_eager_ops_are_reported_at_the_line_of_the_loop_that_calls_them():
     rate = {"eager ops per second": GaugeFacts(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
     ops = count("eager-op-sample", 100, symbol="Mul", line=90)
     place = {"symbol": "loop", "line": 21}  # the step is the loop at line 19
@@ -552,7 +554,7 @@ def test_the_line_of_the_loop_that_calls_what_is_eager():
 
 
 def test_variables_that_are_read_at_each_step():
-    """The array is there at once; to read the variable takes the time, which only looks at the line see."""
+    """Reading the variable takes the time, not the copy; only sightings of the line show that."""
     pulled = count("host-sync", 2800, line=50, seconds=0.2, size=6_600_000_000)
     reads = count(
         "where",
@@ -571,7 +573,7 @@ def test_variables_that_are_read_at_each_step():
     )
 
 
-def test_functions_that_a_switch_makes_eager():
+def test_run_functions_eagerly():
     rate = {"eager ops per second": GaugeFacts(1e4, 1e4, 1e4, Trend("flat", 0.0, 0.0, 0.0, 1e4, 9, ""))}
     ops, function = count("eager-op-sample", 100, symbol="Mul", line=90), call("function", 100, 8.8)
     assert diagnose(facts(ops, function, gauges=rate)) == (), "it is the function that takes the time"
@@ -579,7 +581,7 @@ def test_functions_that_a_switch_makes_eager():
     assert found.cause == "eager-step" and "run_functions_eagerly" in found.fix.summary
 
 
-def test_kernels_that_are_left_explain_that_steps_get_slower():
+def test_leaked_kernels_explain_slower_steps():
     step = replace(call("loop", 4000, 9.0, line=19, step=True, trend=RISING), excess=4.0)
     draws = count("seeded-draw", 4000, line=35)
     program = replace(facts(draws, gauges=rss(37_000, 4000), steps=4000), step=step, streams=(step,))
@@ -609,7 +611,7 @@ HOST = {
 
 
 @pytest.mark.parametrize("running", HOST)
-def test_what_is_done_beside_tensorflow(running):
+def test_python_work_outside_tensorflow(running):
     package, callee, module = running
     seen = count("where", 60, package=package, symbol=callee, module=module, seconds=6.0, line=33)
     found = first(seen, call("function", 100, 2.0))
@@ -621,13 +623,13 @@ def test_what_is_done_beside_tensorflow(running):
     ("package", "callee", "module"),
     [("tensorflow", "_call", "tensorflow"), ("keras", "fit", "keras"), ("tracing", "_call", "tensorflow")],
 )
-def test_time_in_tensorflow_is_not_beside_it(package, callee, module):
+def test_time_inside_tensorflow_is_not_python_work(package, callee, module):
     seen = count("where", 60, package=package, symbol=callee, module=module, seconds=6.0, line=33)
     assert diagnose(facts(seen)) == ()
 
 
-def test_a_map_in_fit_whose_results_are_not_kept():
-    """Its waits are a second's means; a shuffle buffer makes some batches many times as long as others."""
+def test_an_uncached_map_in_fit():
+    """Waits are means over a second; a shuffle buffer makes some batches many times as long as others."""
     step = call("fit", 112, 7.6, line=73, step=True, median=0.013)
     waits = call("data-wait", 33, 1.8, line=73)
     made = count("dataset", 2, symbol="_ParallelMapDataset", line=40)
@@ -642,12 +644,12 @@ def test_a_map_in_fit_whose_results_are_not_kept():
     assert places(made, waits=replace(waits, calls=15)) == [], "too few were read"
 
 
-def test_who_answers_requests_waits_for_them():
+def test_a_service_may_wait_for_requests():
     wait = count("where", 60, package="threading", symbol="get", module="queue", seconds=6.0, line=33)
     assert diagnose(facts(wait, training=False)) == ()
 
 
-def test_a_world_that_an_agent_acts_in_is_its_work():
+def test_the_environment_of_an_agent_is_real_work():
     world = count("where", 60, package="user", seconds=6.0, line=33)
     assert diagnose(facts(world, call("function", 100, 1.0), call("function", 100, 1.0, line=11))) == ()
     assert diagnose(facts(world, training=False)) == ()
@@ -665,7 +667,7 @@ def test_python_in_the_step_and_in_the_pipeline():
     assert diagnose(facts(call("data-wait", 100, 0.5), call("data-python-op", 3000, 6.0))) == ()
 
 
-def test_a_generator_that_nobody_saw_at_work_is_named_where_it_is_given_to_the_dataset():
+def test_a_generator_never_seen_running_is_reported_at_its_dataset():
     library = "/env/lib/python3.11/site-packages/tensorflow/python/data/ops/from_generator_op.py"
     python = call("data-library-python-op", 3000, 6.0, name="generator_py_func", file=library, library=True)
     made = count("dataset", 1, symbol="_FlatMapDataset", line=13)
@@ -695,13 +697,13 @@ def test_copies_count_when_they_are_large():
     assert diagnose(facts(small)) == ()
 
 
-def test_predict_that_computes_is_as_it_should_be():
+def test_predict_that_computes_is_healthy():
     keras = "/env/lib/python3.11/site-packages/keras/src/backend/tensorflow/trainer.py"
     inside = call("library-function", 100, 6.0, line=9, file=keras, library=True)
     assert diagnose(facts(call("predict", 100, 8.0, line=9), inside)) == ()
 
 
-def test_a_leak_explains_what_the_collector_does():
+def test_a_leak_explains_the_collector_pauses():
     kept = count("kept-object", 500, symbol="log", container="dict", line=34, size=50_000_000)
     gauges = {"gc pause seconds": GaugeFacts(0, 3, 3, None), **rss(1e5)}
     found = diagnose(facts(call("gc", 100, 3.0, file="", line=0), kept, steps=1000, gauges=gauges))
@@ -709,7 +711,7 @@ def test_a_leak_explains_what_the_collector_does():
     assert [s.cause for s in found[0].symptoms] == ["gc-pause"]
 
 
-def test_leaks_and_who_holds_them():
+def test_leaks_and_their_holders():
     grown = count("kept-tensor", 1300, symbol="history", container="list", line=33, size=80_000_000)
     numbers = count("kept-object", 2000, symbol="losses", container="list", line=35, size=60_000)
     found = first(grown, numbers, steps=1000, gauges=rss(1e5))
@@ -734,7 +736,7 @@ def test_leaks_and_who_holds_them():
     assert diagnose(facts(bounded, steps=1000, gauges=rss(1e5))) == ()
 
 
-def test_a_leak_weighs_as_its_share_of_the_memory():
+def test_a_leak_ranks_by_its_share_of_the_memory():
     grown = count("kept-tensor", 1300, symbol="history", container="list", line=33, size=80_000_000)
     copy = count("host-copy", 1000, line=40, seconds=2.0, size=10**10)
     found = diagnose(facts(grown, copy, steps=1000, gauges=rss(1e5)))
@@ -744,7 +746,7 @@ def test_a_leak_weighs_as_its_share_of_the_memory():
     assert [f.cause for f in found] == ["tensor-leak", "host-copy"]
 
 
-def test_the_collector():
+def test_collector_pauses():
     pauses = {"gc pause seconds": GaugeFacts(0, 3, 3, None)}
     assert first(call("gc", 100, 3.0, file="", line=0), gauges=pauses).cause == "gc-pause"
     assert diagnose(facts(call("gc", 100, 0.3, file="", line=0), gauges=pauses)) == ()
@@ -770,7 +772,7 @@ def test_a_rise_that_nothing_else_explains():
     assert diagnose(Facts(**{**calm, "cpu_paces": (0.01, 0.02, 0.02, 0.03, 0.02, 0.02)})) == ()
 
 
-def test_cpu_time_is_a_witness_where_wall_time_is_disturbed():
+def test_cpu_time_decides_where_wall_time_is_disturbed():
     unclear = Trend("unclear", 1e-6, -1e-6, 2e-6, 0.02, 100, "")
     scan = count("where", 50, package="user", function_line=20, line=23, seconds=5.0, growth=2.0)
     run = count(
@@ -802,7 +804,7 @@ def test_cpu_time_is_a_witness_where_wall_time_is_disturbed():
     assert diagnose(facts(scan, larger, cpu_paces=paces, **given)) == ()
 
 
-def test_nothing_wrong_is_said_plainly():
+def test_a_healthy_program_gets_one_sentence():
     calm = facts(
         count("where", 80, package="tensorflow", symbol="_call", seconds=9.6),
         count("where", 4, package="user", seconds=0.4),
@@ -821,12 +823,12 @@ def test_nothing_wrong_is_said_plainly():
     assert healthy(replace(calm, failed=True)) == failed
 
 
-def test_nothing_known_is_nothing_found():
+def test_nothing_is_found_without_facts():
     assert diagnose(Facts(0.0, 0, None, "", (), (), ())) == ()
 
 
 def alone(*parts: TallyFacts, memory: float = 4e8) -> Facts:
-    """A program with NumPy alone, of twenty seconds."""
+    """Facts of a program without TensorFlow that ran for twenty seconds."""
     level = GaugeFacts(3e7, memory, memory, None)
     return Facts(20.0, 0, None, "", (), parts, (), gauges={"rss": level}, alone=True)
 
@@ -866,7 +868,7 @@ def test_a_function_that_numpy_calls_for_each_item():
     assert diagnose(alone(replace(each, seconds=4.0))) == ()
 
 
-def test_a_list_that_a_program_with_numpy_keeps():
+def test_a_list_that_grows_in_a_numpy_program():
     kept = count("kept-object", 900, symbol="sim.trace", container="list", line=8, size=300_000_000)
     (found,) = diagnose(alone(kept))
     assert (found.cause, found.line, found.basis) == ("python-leak", 8, "not measured")
@@ -877,7 +879,7 @@ def test_a_list_that_a_program_with_numpy_keeps():
     assert diagnose(alone(replace(kept, symbol="sim.trace", container="deque(1000)", bounded=True))) == ()
 
 
-def test_where_the_time_goes_is_said_of_a_healthy_program():
+def test_a_healthy_numpy_program_names_its_busiest_lines():
     lines = [count("where", 10, package="user", line=n, seconds=n) for n in (1, 7, 12)]
     assert (
         healthy(alone(*lines))

@@ -1,5 +1,8 @@
-"""What the machine does to a program, in scripted readings: told within 5 s, while it lasts, and afterwards
-if it cost much. The real sensors are in test_machine_for_real.py."""
+"""Problems of the machine, in scripted readings.
+
+They are reported within 5 s, while they last, and afterwards if they cost much. The real sensors are tested in
+test_machine_for_real.py.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ def of_day(second: float) -> str:
 
 
 class Run:
-    """A loop of steps and the sensors' readings, without waiting; findings are made once a second."""
+    """A loop of steps and sensor readings, without waiting; diagnosed once a second."""
 
     def __init__(self, plan: Plan, gpus: tuple[Gpu, ...] = (), every: float = 0.25) -> None:
         self.session = Session()
@@ -146,7 +149,7 @@ def test_trouble_from_the_start_has_no_beginning(cause):
     assert of_day(0) not in found.sentence
 
 
-def test_how_it_is_from_the_start():
+def test_sentences_for_trouble_from_the_start():
     assert Run(trouble("gpu-throttled", 0)).until("gpu-throttled", 6).sentence == (
         "GPU 1's clock is held at 1,200 of 1,980 MHz (heat, 91 °C)."
     )
@@ -156,7 +159,7 @@ def test_how_it_is_from_the_start():
     )
 
 
-def test_trouble_that_costs_nothing_is_told_only_while_it_lasts():
+def test_trouble_that_costs_nothing_is_reported_only_while_it_lasts():
     run = Run(trouble("gpu-throttled", 50, 100, slow=0.021))
     found = run.until("gpu-throttled", 55)
     assert found.sentence == (
@@ -168,7 +171,7 @@ def test_trouble_that_costs_nothing_is_told_only_while_it_lasts():
 
 
 def test_a_quota_that_was_not_there_before():
-    """The readings that tell of it have no past."""
+    """The readings that show it have no past."""
 
     def plan(second: float) -> tuple[dict[str, float], float]:
         readings, step = trouble("cpu-throttled", 20)(second)
@@ -179,22 +182,22 @@ def test_a_quota_that_was_not_there_before():
     )
 
 
-@pytest.mark.parametrize(("begin", "told"), [(97, []), (80, ["gpu-throttled"])])
-def test_at_the_end_of_the_run_only_what_cost_much(begin, told):
+@pytest.mark.parametrize(("begin", "reported"), [(97, []), (80, ["gpu-throttled"])])
+def test_only_expensive_trouble_is_reported_after_the_end(begin, reported):
     run = Run(trouble("gpu-throttled", begin)).to(100)
     assert run.causes == ["gpu-throttled"]
     run.session.feed([Ended(0, "It ended.", BEGIN + 100 * SECOND)])
-    assert run.to(101).causes == told
+    assert run.to(101).causes == reported
 
 
-def test_at_the_end_it_was_so_from_the_start():
+def test_trouble_from_the_start_in_the_past_tense_after_the_end():
     run = Run(trouble("gpu-throttled", 0)).to(30)
     run.session.feed([Ended(0, "It ended.", BEGIN + 30 * SECOND)])
     assert run.to(31).found[0].sentence == "GPU 1's clock was held at 1,200 of 1,980 MHz (heat, 91 °C)."
 
 
-def test_short_visits_are_no_trouble():
-    """A second out of every five, which no machine is free of."""
+def test_short_disturbances_are_not_reported():
+    """One second in five, as on any machine."""
 
     def plan(second: float) -> tuple[dict[str, float], float]:
         there = second % 5 < 1
@@ -211,8 +214,8 @@ def test_a_calm_machine():
         assert run.to(run.second + 1).causes == []
 
 
-def test_after_hours_it_is_told_as_soon_and_with_its_beginning():
-    """Few of the steps of a long run are kept, and the share of its time is still tiny."""
+def test_trouble_after_hours_is_reported_as_soon_and_with_its_beginning():
+    """A long run keeps few of its steps, and the trouble is a tiny share of its time."""
     run = Run(trouble("gpu-throttled", 3600), every=1.0).to(3600)
     found = run.until("gpu-throttled", 3605)
     assert found.sentence.startswith(f"Steps went from 21 to 34 ms at {of_day(3600)} when GPU 1's clock")
@@ -220,7 +223,7 @@ def test_after_hours_it_is_told_as_soon_and_with_its_beginning():
     assert run.to(4000).found[0].sentence == found.sentence
 
 
-def test_again_and_again():
+def test_repeated_trouble_is_counted():
     def plan(second: float) -> tuple[dict[str, float], float]:
         return trouble("gpu-contention", 30)(30 + second % 60 - 40)
 
@@ -229,7 +232,7 @@ def test_again_and_again():
     assert f"at {of_day(220)} (4 times in all)" in run.found[0].sentence
 
 
-def test_a_power_cap_is_how_gpus_are_run_unless_it_was_lowered():
+def test_a_power_cap_is_normal_unless_it_was_lowered():
     capped = {"gpu.0.throttle": CAP, "gpu.0.clock": 1480.0, "gpu.0.power": 700.0}
     lowered = {"gpu.0.throttle": CAP, "gpu.0.clock": 900.0, "gpu.0.power.limit": 300.0}
     assert Run(lambda second: (CALM | capped, 0.021)).to(60).causes == []
@@ -241,7 +244,7 @@ def test_a_power_cap_is_how_gpus_are_run_unless_it_was_lowered():
     assert run.to(200).causes == ["gpu-throttled"]
 
 
-def test_a_device_that_comes_back_as_it_was_has_not_become_slower():
+def test_a_device_that_comes_back_has_not_become_slower():
     def plan(second: float) -> tuple[dict[str, float], float]:
         readings, step = trouble("gpu-throttled", 20)(second)
         return (readings | {"gpu.1.lost": 1.0} if 40 <= second < 50 else readings), step
@@ -250,7 +253,7 @@ def test_a_device_that_comes_back_as_it_was_has_not_become_slower():
     assert Run(plan).to(70).found[0].sentence.startswith("GPU 1's clock is held at 1,200 of 1,980 MHz")
 
 
-def test_neighbours_who_were_there_before_the_program_wanted_a_core():
+def test_neighbours_that_were_there_before_the_program_needed_more():
     def plan(second: float) -> tuple[dict[str, float], float]:
         readings, step = trouble("cpu-contention", 20)(second)
         return readings | {"machine.others": 320.0}, step
@@ -259,7 +262,7 @@ def test_neighbours_who_were_there_before_the_program_wanted_a_core():
     assert "when the program needed more CPU while other processes used 3.2 of 4 cores: it waits" in said
 
 
-def test_a_low_clock_without_work_is_none():
+def test_a_low_clock_of_an_idle_gpu_is_not_throttling():
     idle = {"gpu.0.clock": 300.0, "gpu.0.throttle": 1.0, "gpu.0.utilisation": 0.0}
     hot = idle | {"gpu.0.throttle": HEAT, "gpu.0.utilisation": 10.0}
     for readings in (idle, hot):
@@ -268,7 +271,7 @@ def test_a_low_clock_without_work_is_none():
 
 @pytest.mark.parametrize("cause", ["gpu-throttled", "gpu-contention", "gpu-memory-full"])
 def test_a_gpu_that_the_program_does_not_use_is_not_its_trouble(cause):
-    """Somebody else's work there; a device that CUDA hides; one that has fallen off."""
+    """One that others use, one that CUDA hides, and one that has fallen off the bus."""
     elsewhere = {
         "gpu.1.memory.own": 0.0,
         "gpu.1.utilisation.own": 0.0,
@@ -282,8 +285,8 @@ def test_a_gpu_that_the_program_does_not_use_is_not_its_trouble(cause):
 
 
 @pytest.mark.parametrize("cause", ["gpu-throttled", "gpu-contention"])
-def test_where_pids_do_not_tell(cause):
-    """In a container the driver's list is of no use: what is not known is not held against the program."""
+def test_gpus_without_usable_process_lists(cause):
+    """In a container the driver's list of processes is useless: assume that the program uses the GPU."""
     unknown = ("memory.own", "memory.others", "utilisation.own")
 
     def plan(second: float) -> tuple[dict[str, float], float]:
@@ -293,12 +296,12 @@ def test_where_pids_do_not_tell(cause):
     assert Run(plan).until(cause, 25)
 
 
-def test_the_processor_is_short_in_one_way_at_a_time():
+def test_throttling_takes_precedence_over_contention():
     both = TROUBLE["cpu-contention"] | TROUBLE["cpu-throttled"]
     assert Run(lambda second: (CALM | both, 0.021)).to(30).causes == ["cpu-throttled"]
 
 
-def test_its_own_threads_are_not_the_others():
+def test_threads_of_the_program_are_not_contention():
     own = {"cpu": 390.0, "cpu.wait": 60.0, "machine.others": 10.0}
     assert Run(lambda second: (CALM | own, 0.021)).to(30).causes == []
     # Two of 64 cores are all that it may use, and others are on them.
@@ -326,7 +329,7 @@ def test_a_memory_limit():
 
 
 def test_tensorflows_own_pool():
-    """The driver's number never moves: TensorFlow took nearly all memory at its start."""
+    """The driver's figure never changes, because TensorFlow takes nearly all memory when it starts."""
 
     def plan(second: float) -> tuple[dict[str, float], float]:
         there = second >= 50
@@ -340,7 +343,7 @@ def test_tensorflows_own_pool():
         f"Steps went from 21 to 34 ms at {of_day(50)} when TensorFlow's memory on GPU 1 filled up "
         "(69.5 of 70.0 GiB at the peak)."
     )
-    # Which of the driver's devices that is cannot always be told.
+    # Which of the driver's devices that is, is not always known.
     assert "on TensorFlow's GPU:0 filled up" in Run(plan).until("gpu-memory-full", 55).sentence
     assert Run(lambda second: plan(0), two).to(30).causes == []
 
@@ -363,7 +366,7 @@ def test_readings_by_device():
 
 
 def test_the_session_takes_the_sensors_readings():
-    """Only once there is a step, and for the devices that it knows of."""
+    """Only once there is a step, and only for the devices it knows."""
     run = Run(lambda second: ({}, 0.021))
     session = run.session
     session.know_gpus((Gpu("0"), Gpu("1", visible=False)), "")
@@ -377,7 +380,7 @@ def test_the_session_takes_the_sensors_readings():
     assert (episode.cause, episode.gpu) == ("gpu-throttled", "0") and episode.since >= BEGIN + 2 * SECOND
 
 
-def test_the_code_comes_first():
+def test_findings_in_the_code_come_first():
     during = TROUBLE["cpu-contention"] | {"machine.cpus": 4.0}
     episode = MachineEpisode("cpu-contention", "", 0, 9 * SECOND, True, 5.4, False, {}, during)
     found = diagnose(facts(traced("retrace-shape", 90, 2.0), episodes=(episode,)))

@@ -1,4 +1,4 @@
-"""Findings in order of cost, with symptoms under what explains them."""
+"""Findings ordered by cost, with symptoms under the findings that explain them."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ FINDINGS = st.lists(
 )
 
 
-def told(roots: tuple[Finding, ...]) -> list[str]:
+def sentences(roots: tuple[Finding, ...]) -> list[str]:
     return [f.sentence for root in roots for f in (root, *root.symptoms)]
 
 
 def test_causes_that_explain_each_other_leave_the_most_expensive_one():
-    """Each of the four has another one of them as its explanation."""
+    """Each of the four is explained by another one of them."""
     ring = {"dataset-recreated": 2.0, "predict-loop": 3.0, "callback-heavy": 4.0, "growing-input": 2.5}
     (root,) = arrange([finding(cause, cost) for cause, cost in ring.items()], 10.0)
     assert root.cause == "callback-heavy"
     assert {f.cause for f in root.symptoms} == set(ring) - {root.cause}
 
 
-def test_a_chain_of_symptoms_hangs_under_its_first_cause():
+def test_a_chain_of_symptoms_is_listed_under_its_first_cause():
     found = [finding("eager-step", 5.0), finding("variable-recreated", 4.0), finding("model-recreated", 3.0)]
     (root,) = arrange(found, 10.0)
     assert (root.cause, [f.cause for f in root.symptoms]) == (
@@ -55,11 +55,11 @@ def test_a_chain_of_symptoms_hangs_under_its_first_cause():
 
 
 @given(FINDINGS)
-def test_every_finding_is_told_exactly_once(found):
-    assert sorted(told(arrange(found, 10.0))) == sorted(f.sentence for f in found)
+def test_every_finding_appears_exactly_once(found):
+    assert sorted(sentences(arrange(found, 10.0))) == sorted(f.sentence for f in found)
 
 
-def test_something_is_left_of_any_four_causes():
-    """Rings of four are the smallest that the table of explanations has had."""
+def test_any_four_causes_leave_a_finding():
+    """The smallest circle of explanations so far had four causes."""
     for four in itertools.combinations(EXPLAINED, 4):
         assert arrange([finding(cause) for cause in four], 10.0), four

@@ -1,4 +1,4 @@
-"""What the rules need of the past, in bounded memory: how counts grew with the steps."""
+"""The history of tallies, in bounded memory: how counts grew with the steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..agent.protocol.events import Tally
 
-#: Points of a count's history that are kept; then every second one.
+#: Points of a tally's history; when there are more, every second one is dropped.
 _POINTS = 64
 
 Key = tuple[str | int, ...]
@@ -16,16 +16,18 @@ Key = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class Entry:
+    """A tally and its history."""
+
     tally: Tally
     history: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """The step at that time, the count, and the wall time; and that time."""
+    """The step, the count, the wall time, and when that was."""
 
     @property
     def since(self) -> int:
         return self.history[0][0] if self.history else 0
 
     def late(self, steps: int, middle: int) -> float:
-        """The share of the count that came in the second half of the steps; without steps, after the time `middle`."""
+        """Return the share of the count from the second half of the steps or, without steps, from after `middle`."""
         if steps:
             early = self._by(steps // 2)[1]
         else:
@@ -33,8 +35,10 @@ class Entry:
         return 1.0 - early / self.tally.count if self.tally.count else 0.0
 
     def growth(self, steps: int) -> int:
-        """How much more time it took in the second half of the steps than in the first; what was before the
-        steps is in neither."""
+        """Return how much more time it took in the second half of the steps than in the first, in nanoseconds.
+
+        What happened before the steps is in neither half.
+        """
         first, middle = self._by(0)[2], self._by(steps // 2)[2]
         return (self.tally.wall - middle) - (middle - first)
 
@@ -44,7 +48,7 @@ class Entry:
 
 
 class Ledger:
-    """The newest tally of each kind and line, and how it came about."""
+    """The newest tally of each kind and line, with its history."""
 
     def __init__(self) -> None:
         self.entries: dict[Key, Entry] = {}
@@ -52,7 +56,7 @@ class Ledger:
 
     @property
     def middle(self) -> int:
-        """Half the time in which anything was told."""
+        """The middle of the time in which tallies arrived."""
         return (self._first + self._last) // 2
 
     def add(self, tally: Tally, step: int) -> None:

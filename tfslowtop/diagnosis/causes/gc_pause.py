@@ -66,7 +66,7 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
         CAUSE,
         site,
         f"The garbage collector takes {pauses.seconds:.1f} s, {100 * facts.share(pauses.seconds):.0f} % of the time, in "
-        f"{pauses.calls:,} pauses of {1e3 * pauses.seconds / pauses.calls:.0f} ms.",
+        f"{pauses.calls:,} pauses of {1e3 * pauses.seconds / pauses.calls:.0f} ms on average.",
         pauses.seconds,
         symbol="gc",
         least=PAUSES,

@@ -165,7 +165,7 @@ def _reason(facts: Facts, wait: StreamFacts, waited: float, python: list[StreamF
         return _Reason(
             "shuffle buffer",
             shuffles[0].site,
-            " while the shuffle buffer fills at the beginning of each epoch, which runs the pipeline before it",
+            " while the shuffle buffer fills up at the beginning of each epoch",
             "Shuffle before the expensive work (indices or file names), .cache() its results, or take all epochs from "
             "one iterator over .repeat().",
         )
