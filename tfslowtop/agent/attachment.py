@@ -142,7 +142,7 @@ class Attachment:
         now = time.perf_counter_ns()
         self._guard(lambda: self._tell(now))
         if self.context.errors:
-            self.agent.emit(Note(f"the agent had {self.context.errors} errors of its own"))
+            self.agent.emit(Note(f"Errors in tfslowtop's agent: {self.context.errors}"))
         self.agent.close()
 
     def _importing(self) -> None:
@@ -189,9 +189,7 @@ class Attachment:
             if getattr(getattr(module, "__spec__", None), "_initializing", False):
                 return False
             version = version_of(name.partition(".")[0])
-            self.agent.emit(
-                Note(f"{hook.title} are not watched: {missing} is not there in version {version}")
-            )
+            self.agent.emit(Note(f"Not watched: {hook.title}. Version {version} has no {missing}."))
         except Exception as error:
             self.context.report_error(error)
         return True

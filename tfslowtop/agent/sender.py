@@ -190,7 +190,7 @@ class Agent:
         return self._cpu / 1e9
 
     def abandon(self) -> None:
-        """Let go in a forked child: thread and connection are the parent's, and a lock may be held by nobody."""
+        """Let go in a forked child: thread and connection are the parent's, and locks may stay held."""
         self._lock, self._sending, self._sender = threading.Lock(), threading.Lock(), 0
         self.channel.alive = False
         self._queues.clear()
@@ -243,7 +243,7 @@ class Agent:
                 return
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
-            self.channel.send(Note(f"{dropped:,} events were dropped because the watcher was slow"))
+            self.channel.send(Note(f"{dropped:,} events were dropped because the watcher was slow."))
 
     def _ship(self, number: int, queue: SampleRing | SampleBuffer, head: int) -> None:
         folds = self._folds
@@ -266,7 +266,7 @@ class Agent:
             let_through(error)
             self.errors += 1
             if self.errors <= _MAX_ERRORS:
-                self.emit(Note(f"the agent's own error: {type(error).__name__}: {error}"))
+                self.emit(Note(f"Error in tfslowtop's agent: {type(error).__name__}: {error}"))
 
 
 assert SAMPLE.size == 3 * array("q").itemsize  # _Fold relies on it

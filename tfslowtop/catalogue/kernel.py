@@ -278,7 +278,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     threading.Thread(target=_leave_with, args=(channel, kernel), daemon=True).start()
     code = kernel.run()
     if agent.errors:
-        agent.emit(Note(f"the agent had {agent.errors} errors of its own"))
+        agent.emit(Note(f"Errors in tfslowtop's agent: {agent.errors}"))
     agent.close()
     # Skip the destructors and threads of TensorFlow: exit at once.
     sys.stdout.flush()

@@ -286,6 +286,5 @@ def _memory(proc: Path | None) -> dict[str, float]:
 
 
 def _percent(part: float, whole: float) -> float | None:
-    """Subtract, but never below zero: the two figures come from different clocks of the kernel, a tick apart.
-    """
+    """Subtract, but never below zero: the figures come from two clocks of the kernel, a tick apart."""
     return max(0.0, 100.0 * part / whole) if whole > 0 else None

@@ -91,8 +91,7 @@ class Nvml:
             pass
 
     def ask(self, function: str, *arguments: Any) -> Any:
-        """Return what the function returns; None if it is missing or the driver does not report this value.
-        """
+        """Return what the function returns; None if it is missing or the driver reports no value."""
         call = getattr(self._pynvml, function, None)
         self.refused = None
         if call is None:

@@ -78,8 +78,7 @@ class PsutilProcess:
 
 
 def children_of(pid: int) -> tuple[int, ...] | None:
-    """Return the pids of all descendants. Walks over all processes of the machine, so not for every reading.
-    """
+    """Return the pids of all descendants. Walks over all processes, so not for every reading."""
     try:
         return tuple(child.pid for child in psutil.Process(pid).children(recursive=True))
     except (psutil.Error, OSError):

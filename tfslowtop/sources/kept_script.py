@@ -33,8 +33,7 @@ _LAST_WORDS = 3.0
 
 
 class _KeeperConnection(Connection):
-    """A connection that carries the agent's events and the keeper's. The keeper lets no agent send its kinds.
-    """
+    """Carries the agent's events and the keeper's. The keeper lets no agent send its own kinds."""
 
     forbidden = ()
     _only_keeper = False

@@ -165,7 +165,7 @@ class ScriptSource:
         return f"{self.name} keeps running (pid {pid}).{where} To reattach: tfslowtop --reattach {pid}"
 
     def close(self) -> None:
-        """Remove everything of ours. A script that was not asked to stop keeps running."""
+        """Leave nothing of ours behind. A script that was not asked to stop keeps running."""
         if self._run is not None:
             self._run.close()
 

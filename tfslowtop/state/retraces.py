@@ -33,7 +33,7 @@ MOST_FUNCTIONS = 1000
 _MOST_PER_FUNCTION = 64
 _OTHERS = ("other functions", "", 0)
 
-_REMEDIES: dict[TraceReason, str] = {
+_ADVICE: dict[TraceReason, str] = {
     REASON_PYTHON_VALUE: "Pass tf.constant({name}) or a tf.Variable.",
     REASON_SHAPE: "Give it an input_signature with None in that dimension, or reduce_retracing=True.",
     REASON_DTYPE: "Convert it to one dtype before the call.",
@@ -183,9 +183,9 @@ def explain(blame: Blame) -> str:
     """Say which argument changes, how, and what to do."""
     name = blame.argument or "an argument"
     before, after = blame.example.before, blame.example.after
-    remedy = _REMEDIES.get(blame.cause, "").format(name=name)
+    advice = _ADVICE.get(blame.cause, "").format(name=name)
     if blame.cause == REASON_RECREATED:
-        return f"It is created anew, so every call is a first call. {remedy}"
+        return f"It is re-created every time, so every call traces again. {advice}"
     change = f"({before}, then {after})"
     if blame.cause == REASON_PYTHON_VALUE:
         kind = blame.example.before_class
@@ -198,11 +198,11 @@ def explain(blame: Blame) -> str:
     elif blame.cause == REASON_SHAPE:
         what = f"{len(blame.values)} different shapes {change}"
     elif blame.cause == REASON_OBJECT:
-        what = f"a new Python object at {blame.count} calls ({after})"
+        what = f"a new Python object in {blame.count} calls ({after})"
     else:
         word = {REASON_DTYPE: "dtype", REASON_STRUCTURE: "structure"}.get(blame.cause, blame.cause)
         what = f"its {word} changes {change}"
-    return f"{name}: {what}. {remedy}".rstrip()
+    return f"{name}: {what}. {advice}".rstrip()
 
 
 def _short(file: str) -> str:

@@ -81,7 +81,7 @@ class Effect:
 
 
 def _medians(values: Floats) -> Floats:
-    """Return the medians of at most 40 blocks of neighbours; a short stretch gives one block per iteration."""
+    """Return medians of at most 40 blocks of neighbours; a short stretch has one block per iteration."""
     values = values[np.isfinite(values)]
     if len(values) <= _MOST_BLOCKS:
         return values

@@ -115,7 +115,7 @@ def _is_witness(wall: Floats, cpu: Floats) -> bool:
 
 
 def _with_witness(wall: Fit, cpu: Fit) -> tuple[Direction, str]:
-    """Require that wall and CPU time move together, and that CPU time, which is disturbed least, is certain."""
+    """Require wall and CPU time to move together, and CPU time, the less disturbed one, to be certain."""
     direction, why = word(wall, PRACTICAL, PROMISED)
     seen, reason = word(cpu, PRACTICAL, PROMISED)
     if direction == "flat":

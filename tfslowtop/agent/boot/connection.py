@@ -63,7 +63,7 @@ class _Channel(SocketChannel):
 class _Unwatched:
     def __init__(self, channel: Channel, why: str) -> None:
         self._agent = Agent(channel)
-        self._agent.emit(Note(f"The script runs unwatched: {why}"))
+        self._agent.emit(Note(f"The script runs unwatched: {why}."))
         self._agent.start()
 
     def remove(self) -> None:

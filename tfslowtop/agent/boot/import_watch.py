@@ -59,7 +59,7 @@ class Watch(importlib.abc.MetaPathFinder):
         self._searching = 0
 
     def on_import(self, name: str, *, before: Callback = _nothing, after: Callback = _nothing) -> None:
-        """Call `before` and `after` around the import of `name`; `after` at once if it is already imported."""
+        """Call `before` and `after` around the import of `name`; `after` at once if it is imported."""
         if name in sys.modules:
             importlib.import_module(name)  # waits if another thread is importing it
             after()

@@ -31,7 +31,7 @@ class Ownership:
 
     @staticmethod
     def _package_of(script: str) -> str:
-        """Find the installed package that is itself the script (`-m package.train`): it counts as the user's."""
+        """Find the installed package that is the script (`-m package.train`): it counts as the user's."""
         if script.rpartition(os.sep)[2] == "-m":  # Python's name for it until the package is imported
             script = _run_as_module()
         path = os.path.abspath(script) if script else ""

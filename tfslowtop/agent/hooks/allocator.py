@@ -96,7 +96,7 @@ def _limits(tf_context: Any, kind: str = "GPU") -> dict[int, int]:
 
 
 def _gpus(tf_context: Any) -> list[tuple[int, int]]:
-    """Return TensorFlow's numbers of its GPUs: the logical one, by which it is asked, and the physical one."""
+    """Return TensorFlow's numbers of its GPUs: the logical one, which it expects, and the physical one."""
     logical = [each for each in tf_context._logical_devices or () if each.device_type == "GPU"]
     visible = [each for each in tf_context._visible_device_list or () if each.device_type == "GPU"]
     physical = [re.search(r"(\d+)$", each.name) for each in visible]

@@ -21,7 +21,7 @@ class Hook:
         self.patches: list[Patch | Prefix] = []
 
     def install(self, module: ModuleType) -> None:
-        """Install the wrappers in a module that has just been imported; `MissingTarget` if they do not fit."""
+        """Install the wrappers in a module after its import; `MissingTarget` if they do not fit."""
         raise NotImplementedError
 
     def tick(self, now: int) -> None:

@@ -83,7 +83,7 @@ class HookContext:
             while place is not None and place.tb_next is not None:
                 place = place.tb_next
             where = f" ({place.tb_frame.f_code.co_name}:{place.tb_lineno})" if place else ""
-            self.agent.emit(Note(f"the agent's own error: {type(error).__name__}: {error}{where}"))
+            self.agent.emit(Note(f"Error in tfslowtop's agent: {type(error).__name__}: {error}{where}"))
 
     def keep(self, code: CodeType | None) -> None:
         """Keep a code object alive, so that its id stays unique."""

@@ -132,7 +132,7 @@ class EagerHook(Hook):
                 self._install_marker(self._marker_op)
 
     def _install_marker(self, marker_op: MarkerOp) -> None:
-        """Put a call before the one function that executes the op; if that is not possible, before all ops."""
+        """Put a call before the one function that executes the op or, failing that, before all ops."""
         code, names = self._callers[marker_op.name]
         function = names.get(code.co_name)
         while function is not None and getattr(function, "__code__", None) is not code:

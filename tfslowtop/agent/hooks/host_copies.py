@@ -45,7 +45,7 @@ class HostHook(Hook):
         else:
             array = find(module, "np", "ndarray")
             if list(inspect.signature(find(module, "convert_to_eager_tensor")).parameters) != _ARGUMENTS:
-                raise MissingTarget(f"the convert_to_eager_tensor of {_CONSTANTS}")
+                raise MissingTarget(f"known convert_to_eager_tensor in {_CONSTANTS}")
             self.patch(module, "convert_to_eager_tensor", lambda original: self._pushing(original, array))
 
     def tick(self, now: int) -> None:

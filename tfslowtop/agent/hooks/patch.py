@@ -78,7 +78,7 @@ class Prefix:
     def __init__(self, function: FunctionType, first: Callable[[], None]) -> None:
         code = function.__code__
         if code.co_kwonlyargcount or code.co_freevars or code.co_flags & _STARRED:
-            raise MissingTarget(f"a plain function {code.co_name}")
+            raise MissingTarget(f"plain function {code.co_name}")
         text = _PREFIXED.format(", ".join(code.co_varnames[: code.co_argcount]))
         consts = compile(text, code.co_filename, "exec").co_consts
         made = next(const for const in consts if isinstance(const, CodeType))

@@ -202,7 +202,7 @@ class WhereHook(Hook):
 
 
 def _package(frame: FrameType, user: FrameType) -> str:
-    """Name the package whose code runs; PACKAGE_USER for the user's own Python, or C that it called directly."""
+    """Name the package whose code runs; PACKAGE_USER for the user's Python, or C that it called directly."""
     at: FrameType | None = frame
     while at is not None and at is not user:
         name = str(at.f_globals.get("__name__") or "").partition(".")[0]

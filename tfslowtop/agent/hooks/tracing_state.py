@@ -62,7 +62,7 @@ class Tracing:
         self.any.append(thread)
 
     def end(self) -> tuple[int, bool]:
-        """End the newest trace of this thread; return what it does, and whether it was part of another trace."""
+        """End this thread's newest trace; return what it does, and whether it was part of another trace."""
         bits = self._bits.get(get_ident())
         if bits is None or not self.any:
             return 0, False

@@ -238,7 +238,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The target has ended. `code` is its exit code, negative for a signal; `how` is a sentence for people."""
+    """The target has ended. `code` is its exit code, negative for a signal; `how` is a sentence."""
 
     code: int
     how: str

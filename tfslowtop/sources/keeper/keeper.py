@@ -80,7 +80,7 @@ class Keeper:
                     self._tell_the_end()
             except Exception as error:
                 # An error of ours must not hang up on the script: continue without the peer that caused it.
-                self._say(f"The keeper's own error: {type(error).__name__}: {error}")
+                self._say(f"Error in tfslowtop's keeper: {type(error).__name__}: {error}")
                 self._feed_watcher()
                 self._lose_watcher()
                 time.sleep(0.1)

@@ -36,7 +36,7 @@ _REMEMBERED = 10_000
 
 
 class Explainer:
-    """Remembers which code was traced by which function, to distinguish a new function from a new argument."""
+    """Remembers which function traced which code, to distinguish a new function from a new argument."""
 
     def __init__(self) -> None:
         self._caches: dict[int, tuple[CodeType, set[int]]] = {}

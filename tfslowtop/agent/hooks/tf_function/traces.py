@@ -46,7 +46,9 @@ class TraceHook:
         original = getattr(module, _PLACE, None)
         if module is None or original is None:
             version = version_of("tensorflow")
-            self._emit(Note(f"retraces are not counted: TensorFlow {version} keeps them in another place"))
+            self._emit(
+                Note(f"Retraces are not counted: TensorFlow {version} makes them in an unknown place.")
+            )
             return
 
         def traced(function_type: Any, type_context: Any, func_graph: Any, options: Any) -> Any:
@@ -82,7 +84,7 @@ class TraceHook:
             return self._explainer.explain(function_type, options)
         except Exception as error:
             let_through(error)
-            self._emit(Note(f"a trace could not be explained: {type(error).__name__}: {error}"))
+            self._emit(Note(f"A trace could not be explained: {type(error).__name__}: {error}"))
             return ()
 
     def _end(
@@ -138,4 +140,4 @@ class TraceHook:
             )
         except Exception as error:
             let_through(error)
-            self._emit(Note(f"the agent's own error while noting a trace: {error}"))
+            self._emit(Note(f"Error in tfslowtop's agent while recording a trace: {error}"))
