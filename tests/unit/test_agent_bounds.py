@@ -40,7 +40,7 @@ def codes(n: int, text: str = "def f(): pass"):
 
 
 def growth(action, rounds: int = 2) -> int:
-    """Bytes that our own lines leave behind in later rounds, after a first one that may fill what has bounds."""
+    """Return the bytes that our own lines keep in later rounds; the first may fill what is bounded."""
     action()
     tracemalloc.start()
     try:

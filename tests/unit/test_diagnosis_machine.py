@@ -1,7 +1,7 @@
 """Problems of the machine, in scripted readings.
 
-They are reported within 5 s, while they last, and afterwards if they cost much. The real sensors are tested in
-test_machine_for_real.py.
+They are reported within 5 s, while they last, and afterwards if they cost much. The real sensors are
+tested in test_machine_for_real.py.
 """
 
 from __future__ import annotations
