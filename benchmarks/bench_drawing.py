@@ -28,8 +28,8 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.widget import Widget
 from textual.widgets import Sparkline
 
-from tfslowtop.ui.widgets.chart import Curve
-from tfslowtop.ui.widgets.curve import CurveData, Mode, columns_per_cell
+from tfslowtop.ui.widgets.charts.chart import Curve
+from tfslowtop.ui.widgets.charts.drawing import CurveData, Mode, columns_per_cell
 
 WIDTH, HEIGHT, PANELS = 60, 3, 6
 SAMPLES = 16  # per column

@@ -208,7 +208,7 @@ def freeze(monkeypatch: pytest.MonkeyPatch, script: HasTime) -> None:
     monkeypatch.setattr("tfslowtop.run.time", clock)
     monkeypatch.setattr("tfslowtop.ui.scenario_app.time", clock)
     monkeypatch.setattr("tfslowtop.ui.scenario_app.REFRESH", 0.1)
-    monkeypatch.setattr("tfslowtop.ui.widgets.card._EVERY", 0.0)
+    monkeypatch.setattr("tfslowtop.ui.widgets.scenario.card._EVERY", 0.0)
     monkeypatch.setattr("tfslowtop.ui.screens.main._HEADLINE_EVERY", 0.0)
 
 

@@ -10,8 +10,8 @@ from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.geometry import Region
 
-from tfslowtop.ui.widgets.chart import Chart, Curve, XAxis, nice_ticks
-from tfslowtop.ui.widgets.curve import CurveData, Mode
+from tfslowtop.ui.widgets.charts.chart import Chart, Curve, XAxis, nice_ticks
+from tfslowtop.ui.widgets.charts.drawing import CurveData, Mode
 
 
 class Painted(Curve):

@@ -20,7 +20,7 @@ from tfslowtop.clean import clean, cleaned
 from tfslowtop.export.findings import describe_findings, verdict
 from tfslowtop.export.summary import summary
 from tfslowtop.run import Lens, Run
-from tfslowtop.ui.terminal import lines
+from tfslowtop.ui.output_text import lines
 
 SECOND = 1_000_000_000
 #: A title, a write to the clipboard, C1, overrides of the direction, a lone surrogate, a forged line.

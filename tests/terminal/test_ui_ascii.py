@@ -9,7 +9,7 @@ from screens import open_detail, text, until
 from textual.color import Color
 from textual.command import CommandPalette
 
-from tfslowtop.ui.seven_bits import SevenBits
+from tfslowtop.ui.ascii_filter import SevenBits
 
 
 def strangers(app) -> set[str]:

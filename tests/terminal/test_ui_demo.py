@@ -15,8 +15,8 @@ from tfslowtop.agent.protocol.events import Ended, SetFixes
 from tfslowtop.catalogue.find import Entry, all_entries
 from tfslowtop.state.session import Session
 from tfslowtop.state.view import View
-from tfslowtop.ui import demo
-from tfslowtop.ui.demo import Start, Switch, Tour, scenes
+from tfslowtop.ui import tour as demo
+from tfslowtop.ui.tour import Start, Switch, Tour, scenes
 
 
 @pytest.fixture

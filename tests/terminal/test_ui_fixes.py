@@ -10,7 +10,7 @@ from ui_source import Script
 from tfslowtop.agent.protocol.events import SetFixes
 from tfslowtop.state.session import Session
 from tfslowtop.stats.effect import Ratio, sentence
-from tfslowtop.ui.widgets.fixes import cured_leak, told
+from tfslowtop.ui.widgets.scenario.fixes import cured_leak, told
 
 
 @pytest.fixture(scope="module")

@@ -24,10 +24,10 @@ from tfslowtop.sensors.visible import told_to
 from tfslowtop.state.recent_readings import KEPT, Recent
 from tfslowtop.state.session import Session
 from tfslowtop.state.view import Gpu
-from tfslowtop.ui.gpus import gpu_rows, shown_gpu
 from tfslowtop.ui.screens.machine import MachineScreen
 from tfslowtop.ui.screens.main import MainScreen
-from tfslowtop.ui.sheet import Row, spark, wrap, write
+from tfslowtop.ui.widgets.machine.gpus import gpu_rows, shown_gpu
+from tfslowtop.ui.widgets.machine.meter_rows import Row, spark, wrap, write
 
 BOXES = {
     "none": (sampler(NONE, NO_DRIVER), "driver"),

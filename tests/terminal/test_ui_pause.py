@@ -11,7 +11,7 @@ from tfslowtop.sensors.host import HostReading, MachineReading
 from tfslowtop.ui.screens.detail import DetailScreen
 from tfslowtop.ui.screens.focus import FocusScreen
 from tfslowtop.ui.screens.main import MainScreen
-from tfslowtop.ui.widgets.chart import Chart
+from tfslowtop.ui.widgets.charts.chart import Chart
 
 
 def chart(app) -> Chart:

@@ -17,11 +17,11 @@ from tfslowtop.export import findings
 from tfslowtop.run import Run
 from tfslowtop.state.session import Session
 from tfslowtop.state.view import View
+from tfslowtop.ui.run_status import state
 from tfslowtop.ui.screens.detail import DetailScreen
 from tfslowtop.ui.screens.finding import FindingScreen
 from tfslowtop.ui.screens.output import OutputScreen
 from tfslowtop.ui.screens.script import LeaveScreen
-from tfslowtop.ui.state import state
 
 SECOND = 1_000_000_000
 TRACEBACK = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfslowtop.ui.terminal import LONGEST, lines
+from tfslowtop.ui.output_text import LONGEST, lines
 
 
 @pytest.mark.parametrize(

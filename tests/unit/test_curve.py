@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfslowtop.ui.widgets.curve import (
+from tfslowtop.ui.widgets.charts.drawing import (
     MAX_RUNS,
     ROLES,
     CurveData,

@@ -11,7 +11,7 @@ from ui_source import Script
 from tfslowtop.agent.protocol.events import SetFixes
 from tfslowtop.state.session import Session
 from tfslowtop.stats.spread import Spread
-from tfslowtop.ui.widgets.histogram import Histogram, _ticks
+from tfslowtop.ui.widgets.charts.histogram import Histogram, _ticks
 
 
 def fed(script: Script, session: Session | None = None) -> Session:

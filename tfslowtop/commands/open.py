@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 def prepare_screen(hint: str) -> None:
     """Raise UsageError if the app cannot draw here; `hint` says what to do then."""
-    from ..ui.usable import trouble_with_terminal
+    from ..ui.terminal_check import trouble_with_terminal
 
     trouble = trouble_with_terminal()
     if trouble:

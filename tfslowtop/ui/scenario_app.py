@@ -18,15 +18,15 @@ from ..lens import REFRESH, Lens
 from ..own_error import sentence
 from ..sources.source import Source, SourceError
 from ..state.view import View
-from .demo import scenes
 from .messages import Broken, Updated
 from .options import Options as Options
+from .run_status import state
 from .screens.live import LiveScreen
 from .screens.main import MainScreen
-from .state import state
-from .stopped import Leaving, mind_being_stopped, terminal_is_there
-from .widgets.catalogue import Catalogue
-from .widgets.fixes import Fixes
+from .terminal_signals import Leaving, mind_being_stopped, terminal_is_there
+from .tour import scenes
+from .widgets.scenario.catalogue import Catalogue
+from .widgets.scenario.fixes import Fixes
 from .windows import CHANGING, CODE_KEY, HELP_KEY, MAIN_ONLY, WINDOW_KEYS, Windows
 
 if TYPE_CHECKING:

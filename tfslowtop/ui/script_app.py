@@ -17,8 +17,8 @@ from .screens.detail import DetailScreen
 from .screens.finding import CodeCache, FindingScreen
 from .screens.output import OutputScreen
 from .screens.script import LeaveScreen, ScriptScreen
-from .widgets.findings import FindingList
-from .widgets.streams import StreamTable
+from .widgets.script.findings import FindingList
+from .widgets.script.streams import StreamTable
 
 #: What belongs to scenarios only.
 _NOT_HERE = frozenset({"fix", "all_off", "compare", "search", "code", "parameters", "leave"})

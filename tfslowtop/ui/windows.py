@@ -16,11 +16,10 @@ from textual.screen import Screen
 from ..agent.protocol.events import SetParams
 from ..catalogue.find import Entry
 from ..state.view import View
-from .demo import Start, Switch, Tour
-from .safe_lines import SafeLines
+from .ascii_filter import SevenBits
+from .control_filter import SafeLines
 from .screens.code import CodeScreen
 from .screens.detail import DetailScreen
-from .screens.fits import BaseScreen, Palette
 from .screens.focus import FocusScreen
 from .screens.help import HelpScreen, name_of, words_of, worth_telling
 from .screens.live import LiveScreen
@@ -28,9 +27,10 @@ from .screens.machine import MachineScreen
 from .screens.main import MainScreen
 from .screens.output import OutputScreen
 from .screens.params import ParamsScreen
-from .seven_bits import SevenBits
-from .widgets.caption import Caption
-from .widgets.panel import Panel
+from .screens.terminal_size import BaseScreen, Palette
+from .tour import Start, Switch, Tour
+from .widgets.charts.panel import Panel
+from .widgets.scenario.caption import Caption
 
 if TYPE_CHECKING:
     from ..run import Run

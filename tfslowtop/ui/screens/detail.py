@@ -15,11 +15,11 @@ from ...state.view import Mark, PanelView, View
 from ...stats.effect import Effect
 from ...stats.trend import Trend, describe_leak, describe_slope
 from ..format import NOTHING, SIGNS, duration, plain, quantity
-from ..widgets.chart import Chart, XAxis
-from ..widgets.curve import OUTLIERS, Mode
-from ..widgets.histogram import Histogram
-from ..widgets.panel import curve_data, title
-from ..widgets.streams import name_of
+from ..widgets.charts.chart import Chart, XAxis
+from ..widgets.charts.drawing import OUTLIERS, Mode
+from ..widgets.charts.histogram import Histogram
+from ..widgets.charts.panel import curve_data, title
+from ..widgets.script.streams import name_of
 from .live import LiveScreen, Page
 
 #: Traces that are listed; more are counted.

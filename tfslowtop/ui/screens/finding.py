@@ -20,9 +20,9 @@ from ...diagnosis.finding import Finding
 from ...export.findings import code
 from ...state.view import View
 from ..format import plain_text, quantity
-from ..widgets.chart import Chart
-from ..widgets.curve import OUTLIERS, Mode
-from ..widgets.panel import title
+from ..widgets.charts.chart import Chart
+from ..widgets.charts.drawing import OUTLIERS, Mode
+from ..widgets.charts.panel import title
 from .detail import show_curve
 from .live import LiveScreen, Page
 

@@ -15,9 +15,9 @@ from ...catalogue.find import Entry
 from ...state.view import PanelView, View
 from ...stats.trend import describe_slope
 from ..format import SIGNS, quantity
-from ..widgets.chart import Chart
-from ..widgets.curve import OUTLIERS, Mode
-from ..widgets.panel import title
+from ..widgets.charts.chart import Chart
+from ..widgets.charts.drawing import OUTLIERS, Mode
+from ..widgets.charts.panel import title
 from .detail import show_curve
 from .live import LiveScreen
 from .main import FIXED

@@ -15,8 +15,8 @@ from textual.widgets import Static
 from ...catalogue.find import Entry
 from ...state.view import View
 from ..format import headline, plain
-from ..widgets.keys import Keys
-from .fits import FitsTerminal
+from ..widgets.footer import Keys
+from .terminal_size import FitsTerminal
 
 #: The smallest terminal that everything fits into.
 SMALLEST = (60, 16)

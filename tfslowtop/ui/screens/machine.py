@@ -9,9 +9,9 @@ from textual.widgets import Static
 
 from ...catalogue.find import Entry
 from ...state.view import View
-from ..gpus import gpu_rows
-from ..host import host_rows
-from ..sheet import write
+from ..widgets.machine.gpus import gpu_rows
+from ..widgets.machine.host import host_rows
+from ..widgets.machine.meter_rows import write
 from .live import LiveScreen, Page
 
 #: Seconds between two looks of it: the sensors' rates are over a second, too.

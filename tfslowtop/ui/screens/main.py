@@ -20,15 +20,15 @@ from ...state.verdict import live
 from ...state.view import View
 from ...stats.effect import sentence
 from ..format import headline, plain_text
-from ..gpus import gpus_of, shown_gpu, used_of_total
-from ..state import status
-from ..widgets.card import Card
-from ..widgets.catalogue import Catalogue
-from ..widgets.fixes import Fixes
-from ..widgets.keys import Keys
-from ..widgets.panel import Panel, title
-from .fits import FitsTerminal
+from ..run_status import status
+from ..widgets.charts.panel import Panel, title
+from ..widgets.footer import Keys
+from ..widgets.machine.gpus import gpus_of, shown_gpu, used_of_total
+from ..widgets.scenario.card import Card
+from ..widgets.scenario.catalogue import Catalogue
+from ..widgets.scenario.fixes import Fixes
 from .live import SMALLEST
+from .terminal_size import FitsTerminal
 
 #: The panels that are always there; what the running thing adds comes after them.
 FIXED = ("latency", "rss", "gpu", "retraces")

@@ -16,7 +16,7 @@ from textual.widgets import Input
 from ...catalogue.find import Entry
 from ...state.view import MAX_OUTPUT, View
 from ..format import plain
-from ..terminal import lines
+from ..output_text import lines
 from .live import LiveScreen
 
 

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from ...scenario import Param, Scenario, ScenarioError
 from ..format import plain
-from .fits import FitsTerminal
+from .terminal_size import FitsTerminal
 
 
 class ParamsScreen(FitsTerminal, ModalScreen["dict[str, str] | None"]):

@@ -13,11 +13,11 @@ from textual.widgets import Static
 
 from ...catalogue.find import Entry
 from ...state.view import View
-from ..terminal import lines
-from ..widgets.findings import FindingList
-from ..widgets.streams import StreamTable, name_of
-from .fits import FitsTerminal
+from ..output_text import lines
+from ..widgets.script.findings import FindingList
+from ..widgets.script.streams import StreamTable, name_of
 from .main import MainScreen
+from .terminal_size import FitsTerminal
 
 #: Of what the agent counts in a script, what is worth a curve; the rest is for the diagnosis and the JSON.
 WORTH_A_CURVE = frozenset({"graph ops", "open sessions", "tensors kept", "Python ops", "waiting for data"})

@@ -7,8 +7,8 @@ import time
 from rich.text import Text
 from textual.widgets import Static
 
-from ...catalogue.find import Entry
-from ..format import plain_text
+from ....catalogue.find import Entry
+from ...format import plain_text
 
 #: Seconds between two versions of what is measured: sentences are read slowly.
 _EVERY = 2.0

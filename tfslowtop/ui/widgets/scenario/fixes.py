@@ -9,11 +9,11 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ...scenario import Fix
-from ...state.view import Mark, Segment
-from ...stats.effect import Effect, sentence
-from ...stats.trend import Trend, describe_leak
-from ..format import plain_text
+from ....scenario import Fix
+from ....state.view import Mark, Segment
+from ....stats.effect import Effect, sentence
+from ....stats.trend import Trend, describe_leak
+from ...format import plain_text
 
 
 def told(effect: Effect, width: int, memory: str = "") -> str:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...stats.spread import Spread
-from ..format import plain, quantity
+from ....stats.spread import Spread
+from ...format import plain, quantity
 from .chart import Chart, Line, XAxis, _place, nice_ticks
-from .curve import CurveData, Mode, StickyScale, nice_ceiling
+from .drawing import CurveData, Mode, StickyScale, nice_ceiling
 
 
 class _Own(StickyScale):

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ...diagnosis.finding import Finding
-from ..format import plain_text, shortened
+from ....diagnosis.finding import Finding
+from ...format import plain_text, shortened
 
 #: Findings that have a row; who has more mends these first.
 _MOST = 9

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ...state.streams import StreamView
-from ..format import SIGNS, plain_text, quantity, shortened
+from ....state.streams import StreamView
+from ...format import SIGNS, plain_text, quantity, shortened
 
 #: Rows that are made; who needs more has another problem.
 _MOST = 60

@@ -19,7 +19,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tfslowtop.ui.widgets.curve import (
+from tfslowtop.ui.widgets.charts.drawing import (
     CurveData,
     Mode,
     StickyScale,

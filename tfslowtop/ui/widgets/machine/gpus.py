@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..diagnosis.causes.gpu_contention import OTHERS
-from ..diagnosis.causes.gpu_throttled import HEAT
-from ..diagnosis.conditions import is_unused
-from ..sensors.nvml import throttle_words
-from ..state.view import Gpu, View
-from .format import gibibytes, quantity
-from .sheet import NA, Row
+from ....diagnosis.causes.gpu_contention import OTHERS
+from ....diagnosis.causes.gpu_throttled import HEAT
+from ....diagnosis.conditions import is_unused
+from ....sensors.nvml import throttle_words
+from ....state.view import Gpu, View
+from ...format import gibibytes, quantity
+from .meter_rows import NA, Row
 
 #: With more devices than this, two lines each.
 _ROOMY = 2

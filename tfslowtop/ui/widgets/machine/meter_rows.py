@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from rich.text import Text
 
-from .format import plain
-from .widgets.curve import CurveData, draw, nice_ceiling
+from ...format import plain
+from ..charts.drawing import CurveData, draw, nice_ceiling
 
 #: Said for what the system does not tell.
 NA = "NA"

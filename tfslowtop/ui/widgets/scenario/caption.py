@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 from textual.widgets import Static
 
-from ..format import plain
+from ...format import plain
 
 
 class Caption(Static):

@@ -12,10 +12,10 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from ...state.view import Mark, PanelView
-from ..format import SIGNS, plain_text, quantity
+from ....state.view import Mark, PanelView
+from ...format import SIGNS, plain_text, quantity
 from .chart import Curve
-from .curve import OUTLIERS, CurveData
+from .drawing import OUTLIERS, CurveData
 
 #: What a gauge is called on the screen; a name that is not here speaks for itself.
 NAMES = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..diagnosis.causes.cpu_contention import READY
-from ..diagnosis.causes.cpu_throttled import THROTTLED
-from ..diagnosis.causes.memory_pressure import MAJOR, PRESSURE
-from ..diagnosis.conditions import FULL
-from ..state.recent_readings import KEPT
-from .format import digits, quantity
-from .sheet import NA, Row
+from ....diagnosis.causes.cpu_contention import READY
+from ....diagnosis.causes.cpu_throttled import THROTTLED
+from ....diagnosis.causes.memory_pressure import MAJOR, PRESSURE
+from ....diagnosis.conditions import FULL
+from ....state.recent_readings import KEPT
+from ...format import digits, quantity
+from .meter_rows import NA, Row
 
 
 def host_rows(readings: Mapping[str, float]) -> list[Row]:

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from ...catalogue.find import Entry, group
+from ....catalogue.find import Entry, group
 
 #: What each article asks, in a few words.
 GROUPS = {

@@ -1,0 +1,1 @@
+"""Widgets of the script app: the findings and the streams."""
