@@ -28,7 +28,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.widget import Widget
 from textual.widgets import Sparkline
 
-from tfslowtop.ui.widgets.charts.chart import Curve
+from tfslowtop.ui.widgets.charts.chart import Plot
 from tfslowtop.ui.widgets.charts.drawing import CurveData, Mode, columns_per_cell
 
 WIDTH, HEIGHT, PANELS = 60, 3, 6
@@ -109,7 +109,7 @@ class CountingDriver(HeadlessDriver):
 class Six(App[None]):
     CSS = f"""
     Grid {{ grid-size: 2; grid-columns: {WIDTH + 2}; grid-rows: {HEIGHT + 2}; }}
-    Curve, Sparkline {{ width: {WIDTH + 2}; height: {HEIGHT + 2}; border: round $panel; }}
+    Plot, Sparkline {{ width: {WIDTH + 2}; height: {HEIGHT + 2}; border: round $panel; }}
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -119,13 +119,13 @@ class Six(App[None]):
     def compose(self) -> ComposeResult:
         with Grid():
             for _ in range(PANELS):
-                yield Sparkline([1.0]) if self.variant.kind == "sparkline" else Curve(mode=self.variant.mode)
+                yield Sparkline([1.0]) if self.variant.kind == "sparkline" else Plot(mode=self.variant.mode)
 
     def feed(self, seconds: float) -> None:
-        panels: list[Widget] = [*self.query(Curve), *self.query(Sparkline)]
+        panels: list[Widget] = [*self.query(Plot), *self.query(Sparkline)]
         for number, panel in enumerate(panels):
             data = window(number, seconds, self.variant)
-            if isinstance(panel, Curve):
+            if isinstance(panel, Plot):
                 panel.update(data, now=seconds)
             elif isinstance(panel, Sparkline):
                 # A list that compares equal is not painted again: the same courtesy as for the curve.

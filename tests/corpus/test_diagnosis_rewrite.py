@@ -14,7 +14,7 @@ from tfslowtop.diagnosis.finding import Finding, Fix
 from tfslowtop.diagnosis.rewriting.rewrite import rewritten
 from tfslowtop.export.findings import code
 from tfslowtop.export.findings import finding as json_of
-from tfslowtop.ui.screens.finding import evidence, remedy
+from tfslowtop.ui.screens.finding import describe_fix, evidence
 
 
 def found(cause: str, line: int, symbol: str = "", file: str = "/u/a.py", **evidence) -> Finding:
@@ -64,9 +64,9 @@ def test_the_screen_shows_the_change_and_the_basis_of_the_cost():
     file = corpus_run.CORPUS / "linear_schedule.py"
     line = file.read_text().splitlines().index("    loss = train_step(xb, yb, lr)") + 1
     f = found("retrace-python-value", line, "train_step", str(file), argument="lr")
-    assert "train_step(xb, yb, tf.constant(lr))" in remedy(f, code(f)).plain
-    assert "Expect  A step takes 3 ms" in remedy(replace(f, expect="A step takes 3 ms."), "").plain
-    assert "Expect" not in remedy(f, "").plain
+    assert "train_step(xb, yb, tf.constant(lr))" in describe_fix(f, code(f)).plain
+    assert "Expect  A step takes 3 ms" in describe_fix(replace(f, expect="A step takes 3 ms."), "").plain
+    assert "Expect" not in describe_fix(f, "").plain
     assert "1.0 s, 100 % of the time" in evidence(f).plain
     assert "At most 1.0 s" in evidence(replace(f, basis="at most")).plain
     unknown = replace(f, cause="tensor-leak", basis="not measured")

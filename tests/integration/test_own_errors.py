@@ -187,8 +187,8 @@ def test_the_app_says_so_and_the_script_goes_on(where, after, open_faulty):
 @pytest.mark.parametrize(
     ("where", "after"),
     [
-        ("tfslowtop.ui.screens.output:Lines.render_line", 0),
-        ("tfslowtop.ui.scenario_app:ScenarioApp._every_second", 2),
+        ("tfslowtop.ui.screens.output:OutputLines.render_line", 0),
+        ("tfslowtop.ui.base:WatchApp._every_second", 2),
         ("tfslowtop.sources.kept_script:KeptScript.events", 1),
     ],
 )

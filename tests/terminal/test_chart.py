@@ -10,11 +10,11 @@ from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.geometry import Region
 
-from tfslowtop.ui.widgets.charts.chart import Chart, Curve, XAxis, nice_ticks
+from tfslowtop.ui.widgets.charts.chart import Chart, Plot, XAxis, nice_ticks
 from tfslowtop.ui.widgets.charts.drawing import CurveData, Mode
 
 
-class Painted(Curve):
+class Painted(Plot):
     """Counts what it asks Textual to paint."""
 
     def __init__(self, data: CurveData) -> None:
@@ -28,9 +28,9 @@ class Painted(Curve):
 
 
 class One(App[None]):
-    CSS = "Curve { width: 40; height: 3; }  Chart { width: 60; height: 14; }"
+    CSS = "Plot { width: 40; height: 3; }  Chart { width: 60; height: 14; }"
 
-    def __init__(self, curve: Curve) -> None:
+    def __init__(self, curve: Plot) -> None:
         super().__init__()
         self.curve = curve
 
@@ -38,7 +38,7 @@ class One(App[None]):
         yield self.curve
 
 
-def lines(curve: Curve) -> list[str]:
+def lines(curve: Plot) -> list[str]:
     return [curve.render_line(y).text for y in range(curve.size.height)]
 
 
@@ -47,7 +47,7 @@ def climb(n: int = 40, marks: tuple[int, ...] = ()) -> CurveData:
 
 
 async def test_shows_what_it_was_given_at_the_right_edge() -> None:
-    curve = Curve()
+    curve = Plot()
     async with One(curve).run_test():
         assert lines(curve) == [" " * 40] * 3
         curve.update(CurveData.of([8.0, 8.0]), now=0.0)
@@ -57,7 +57,7 @@ async def test_shows_what_it_was_given_at_the_right_edge() -> None:
 
 
 async def test_data_given_before_mounting_is_drawn() -> None:
-    curve = Curve()
+    curve = Plot()
     curve.update(climb())
     async with One(curve).run_test():
         assert lines(curve)[2].endswith("█")
@@ -85,7 +85,7 @@ async def test_only_changed_rows_are_painted() -> None:
 
 
 async def test_changed_rows_reach_the_screen() -> None:
-    curve = Curve(CurveData.of([30.0] * 40))
+    curve = Plot(CurveData.of([30.0] * 40))
     app = One(curve)
     async with app.run_test() as pilot:
         await pilot.pause()
@@ -97,7 +97,7 @@ async def test_changed_rows_reach_the_screen() -> None:
 
 
 async def test_resizing_draws_for_the_new_size() -> None:
-    curve = Curve(climb(100))
+    curve = Plot(climb(100))
     app = One(curve)
     async with app.run_test() as pilot:
         for width, height in ((60, 5), (10, 2), (1, 1), (0, 0), (40, 3)):
@@ -142,7 +142,7 @@ async def test_a_chart_has_axes_in_units_and_named_marks() -> None:
 
 
 async def test_mode_and_theme_can_change_under_way() -> None:
-    curve = Curve(climb(40, marks=(20,)))
+    curve = Plot(climb(40, marks=(20,)))
     app = One(curve)
     async with app.run_test() as pilot:
         bar = next(iter(curve.render_line(2))).style
@@ -157,7 +157,7 @@ async def test_mode_and_theme_can_change_under_way() -> None:
 async def test_few_style_changes_in_a_row() -> None:
     random = np.random.default_rng(1)
     mid = random.uniform(1, 9, 40)
-    curve = Curve(CurveData(mid * 0.9, mid, mid * random.uniform(1, 3, 40), (7,), np.full(40, 5.0)))
+    curve = Plot(CurveData(mid * 0.9, mid, mid * random.uniform(1, 3, 40), (7,), np.full(40, 5.0)))
     async with One(curve).run_test():
         assert all(len(list(curve.render_line(y))) <= 12 for y in range(3))
 

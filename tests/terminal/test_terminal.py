@@ -151,11 +151,11 @@ def test_told_to_go_it_gives_the_terminal_back_and_leaves_nothing_behind(open_ap
 FROZEN = """
 import os, sys
 from tfslowtop.commands import main as cli
-from tfslowtop.ui.scenario_app import ScenarioApp
+from tfslowtop.ui.base import WatchApp
 def freeze(app):
     os.write(2, b"frozen")
     while True: pass
-ScenarioApp.action_pause = freeze
+WatchApp.action_pause = freeze
 sys.exit(cli.main())
 """
 

@@ -9,7 +9,7 @@ from screens import open_detail, text, until
 from textual.color import Color
 from textual.command import CommandPalette
 
-from tfslowtop.ui.ascii_filter import SevenBits
+from tfslowtop.ui.ascii_filter import AsciiFilter
 
 
 def strangers(app) -> set[str]:
@@ -59,7 +59,7 @@ async def test_textuals_own_palette_themes_and_notices(play):
 
 @pytest.mark.parametrize("line", ["🔎 Über │ ▁▂▃█ 日本 ½ ﬁ ⚠", "┌──┐", "plain"])
 def test_nothing_moves(line):
-    (segment,) = SevenBits().apply([Segment(line)], Color(0, 0, 0))
+    (segment,) = AsciiFilter().apply([Segment(line)], Color(0, 0, 0))
     assert segment.text.isascii() and cell_len(segment.text) == cell_len(line)
 
 

@@ -15,7 +15,7 @@ from tfslowtop.agent.protocol.events import Ended, SetFixes
 from tfslowtop.catalogue.find import Entry, all_entries
 from tfslowtop.state.session import Session
 from tfslowtop.state.view import View
-from tfslowtop.ui import tour as demo
+from tfslowtop.ui import tour as tours
 from tfslowtop.ui.tour import Start, Switch, Tour, scenes
 
 
@@ -37,7 +37,7 @@ def test_a_scene_from_the_start_to_the_next_one(entry: Entry):
     seen = views(script)
     tour = Tour([entry, entry])
     assert tour.advance(None, 0.0) == Start(entry)
-    assert "1/2 starts: Every step gets slower" in tour.caption
+    assert "1/2 starting: Every step gets slower" in tour.caption
     assert tour.advance(None, 5.0) is None and tour.state == "loading"
     assert tour.advance(next(seen), 6.0) is None and tour.state == "degrade"
     script.play(20)
@@ -55,14 +55,14 @@ def test_a_scene_from_the_start_to_the_next_one(entry: Entry):
 def test_what_does_not_come_is_not_waited_for(entry: Entry):
     tour = Tour([entry])
     tour.advance(None, 0.0)
-    tour.advance(None, demo.LOADING + 1)
+    tour.advance(None, tours.LOADING + 1)
     assert tour.state == "start"
     tour.advance(None, 100.0)
     view = next(views(Script(0)))
     tour.advance(view, 101.0)
-    assert tour.advance(view, 102.0 + demo.DEGRADE_MOST) == Switch(("keep_list",)), "nothing rises here"
-    tour.advance(view, 110.0 + demo.DEGRADE_MOST + demo.EFFECT_MOST)
-    assert tour.state == "show" and "no effect could be shown" in tour.caption
+    assert tour.advance(view, 102.0 + tours.DEGRADE_MOST) == Switch(("keep_list",)), "nothing rises here"
+    tour.advance(view, 110.0 + tours.DEGRADE_MOST + tours.EFFECT_MOST)
+    assert tour.state == "show" and "no effect was measured" in tour.caption
 
 
 def test_of_a_leak_the_memory_is_told(entry: Entry):
@@ -107,23 +107,23 @@ def test_a_scenario_that_ends_is_left(entry: Entry):
 def test_scenes():
     entries = all_entries()
     usual = scenes(entries, ())
-    assert [scene.id for scene in usual] == list(demo.DEFAULT)
+    assert [scene.id for scene in usual] == list(tours.DEFAULT)
     assert [scene.id for scene in scenes(entries, ["append_history", "nonsense"])] == ["append_history"]
     assert scenes([], ()) == []
 
 
 async def test_the_app_plays_it_and_a_key_takes_over(tmp_path, monkeypatch):
     for name in ("DEGRADE_LEAST", "EFFECT_LEAST"):
-        monkeypatch.setattr(demo, name, 0.3)
+        monkeypatch.setattr(tours, name, 0.3)
     script = Script()
     ui_source.freeze(monkeypatch, script)
     app = ui_source.app(tmp_path, script, demo=())
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "measured: ×7" in text(app), 20)
-        assert "any key takes over" in text(app)
+        assert "any key to take over" in text(app)
         await pilot.press("c")
         await pilot.pause()
-        assert "any key takes over" not in text(app)
+        assert "any key to take over" not in text(app)
         assert app.screen is app._main, "the first key does nothing else"
         assert script.sent == [SetFixes(("keep_list",))] and not script.stopped
         await pilot.press("0")
@@ -138,4 +138,4 @@ async def test_on_a_shared_screen_nobody_takes_over(tmp_path, monkeypatch):
         await until(pilot, lambda: "1/1 watch" in text(app))
         await pilot.press("0", "space", "space")
         await pilot.pause()
-        assert "1/1" in text(app) and "takes over" not in text(app)
+        assert "1/1" in text(app) and "take over" not in text(app)

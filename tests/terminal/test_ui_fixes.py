@@ -10,7 +10,7 @@ from ui_source import Script
 from tfslowtop.agent.protocol.events import SetFixes
 from tfslowtop.state.session import Session
 from tfslowtop.stats.effect import Ratio, sentence
-from tfslowtop.ui.widgets.scenario.fixes import cured_leak, told
+from tfslowtop.ui.widgets.scenario.fixes import cured_leak, describe_effect
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +26,20 @@ def effect():
 
 
 def test_with_room_it_is_the_whole_sentence(effect):
-    assert told(effect, 200) == sentence(effect)
+    assert describe_effect(effect, 200) == sentence(effect)
 
 
 @pytest.mark.parametrize("width", range(18, 80))
 def test_the_factor_and_the_end_are_never_cut(effect, width):
-    text = told(effect, width)
+    text = describe_effect(effect, width)
     assert len(text) <= width
     assert text.startswith(sentence(effect).partition(" (")[0]) and text.endswith("→ flat")
 
 
 def test_no_difference_needs_no_figures(effect):
     same = dataclasses.replace(effect, wall=Ratio(1.01, 0.97, 1.04), cpu=None)
-    assert told(same, 60).startswith("no difference shown")
-    assert "(" not in told(same, 30)
+    assert describe_effect(same, 60).startswith("no difference shown")
+    assert "(" not in describe_effect(same, 30)
 
 
 def test_what_is_for_memory_is_told_by_memory(effect):
@@ -54,7 +54,7 @@ def test_what_is_for_memory_is_told_by_memory(effect):
     assert memory == "+50.0 kB/it leak → flat"
     assert cured_leak(after, before) == cured_leak(None, after) == cured_leak(before, before) == ""
     same = dataclasses.replace(effect, wall=Ratio(1.01, 0.97, 1.04), cpu=None)
-    assert told(same, 80, memory) == f"memory {memory}; latency: no difference shown"
-    assert told(same, 40, memory) == f"memory {memory}"
-    assert told(effect, 200, memory) == f"{sentence(effect)}; memory {memory}"
-    assert told(effect, 40, memory) == told(effect, 40)
+    assert describe_effect(same, 80, memory) == f"memory {memory}; latency: no difference shown"
+    assert describe_effect(same, 40, memory) == f"memory {memory}"
+    assert describe_effect(effect, 200, memory) == f"{sentence(effect)}; memory {memory}"
+    assert describe_effect(effect, 40, memory) == describe_effect(effect, 40)

@@ -27,7 +27,7 @@ from tfslowtop.state.view import Gpu
 from tfslowtop.ui.screens.machine import MachineScreen
 from tfslowtop.ui.screens.main import MainScreen
 from tfslowtop.ui.widgets.machine.gpus import gpu_rows, shown_gpu
-from tfslowtop.ui.widgets.machine.meter_rows import Row, spark, wrap, write
+from tfslowtop.ui.widgets.machine.meter_rows import MeterRow, spark, wrap, write_rows
 
 BOXES = {
     "none": (sampler(NONE, NO_DRIVER), "driver"),
@@ -223,7 +223,7 @@ def test_the_pool_is_told_with_its_limit():
     session.feed([*ALLOCATOR, Gauge("tf.gpu.0.limit", 11 * SECOND, 77.0 * GIB)])
     session.know_gpus((Gpu("0", number=0, visible=True),), "")
     rows = gpu_rows(session.view(12 * SECOND, 10, 1.0))
-    assert ("3.20 GiB in use of 77.0 GiB that it may take", "peak 5.00 GiB") in [row.parts for row in rows]
+    assert ("3.20 GiB in use of a limit of 77.0 GiB", "peak 5.00 GiB") in [row.parts for row in rows]
     assert "tf.gpu.0.limit" not in session.gauges
 
 
@@ -234,7 +234,7 @@ def test_spark_and_wrap():
     assert len(spark(list(range(240)), 24, None, True)) == 24
     assert wrap(("one two", "three", "four"), 10, 20) == ["one two", "three · four"]
     assert wrap((), 10, 10) == [""]
-    sheet = write([Row("clock", ("x" * 5,), "c", 1.0, trouble=True)], {"c": [1.0]}, 60, True).plain
+    sheet = write_rows([MeterRow("clock", ("x" * 5,), "c", 1.0, trouble=True)], {"c": [1.0]}, 60, True).plain
     assert sheet.startswith("! clock") and len(sheet) <= 60 and sheet.isascii()
 
 

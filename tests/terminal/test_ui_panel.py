@@ -22,9 +22,9 @@ async def test_as_much_as_there_is_room_for(play, size, said):
         assert all(word in line for word in said) and "…" not in line
         panel = app.screen.query_one("#panel-latency")
         wide, narrow = (("9.99 ms", f"median {n} ms", f"p95 {n} ms") for n in ("1,234.5", "1.2"))
-        panel.say(wide, "rising", "rising +1,234 %/100 it")
+        panel.write_line(wide, "rising", "rising +1,234 %/100 it")
         shape = panel._fit
-        panel.say(narrow, "flat", "flat")
+        panel.write_line(narrow, "flat", "flat")
         assert panel._fit == shape
 
     await play(act, size)

@@ -24,7 +24,7 @@ async def test_detail_shows_the_chart_and_the_rest_below(play, size):
         await open_detail(pilot, app)
         await until(pilot, lambda: "Distribution" in text(app))
         assert "+1" in text(app) and "now" in text(app)
-        for part in ("What each toggle did", "+1 at iteration 600", "step #6"):
+        for part in ("Effect of each toggle", "+1 at iteration 600", "step #6"):
             app.screen.query_one("#detail-page").scroll_home(animate=False)
             for _ in range(40):
                 if part in text(app):
@@ -181,6 +181,47 @@ async def test_the_palette_has_every_action(play):
         command = next(c for c in app.get_system_commands(app.screen) if c.title == "A/B")
         await command.callback()
         assert isinstance(script.sent[-1], Compare)
+
+    await play(act)
+
+
+async def test_the_palette_lists_no_command_twice(play):
+    async def act(pilot, app, script):
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        assert len(titles) == len(set(titles)), titles
+
+    await play(act)
+
+
+async def test_where_nothing_can_be_seen_keys_do_nothing(play):
+    async def act(pilot, app, script):
+        app.screen.query_one("#fixes").focus()
+        await pilot.resize_terminal(40, 10)
+        await until(pilot, lambda: "60x16" in text(app))
+        await pilot.press("1", "enter", "x", "r", "p", "space", "F", "slash", "ctrl+p")
+        await pilot.pause(0.2)
+        assert script.sent == [] and not script.stopped and not app._paused
+        assert isinstance(app.screen, MainScreen) and not app.screen.has_class("-listing")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "1-9 Fix" in text(app))
+        await pilot.press("1")
+        await until(pilot, lambda: script.sent == [SetFixes(("keep_list",))])
+        await pilot.resize_terminal(40, 10)
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
+
+    await play(act)
+
+
+async def test_where_nothing_can_be_seen_a_screen_only_closes(play):
+    async def act(pilot, app, script):
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(app.screen, FocusScreen))
+        await pilot.resize_terminal(40, 10)
+        await pilot.press("1", "tab", "space")
+        assert script.sent == [] and app.screen.quantity == "latency" and not app._paused
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, MainScreen))
 
     await play(act)
 

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import pytest
 import ui_script
+import ui_source
 from screens import text, until
+from textual.widget import Widget
 from textual.widgets import Input
 from ui_script import Recorded
+from ui_source import Script
 
 from tfslowtop.agent.protocol.events import ChooseStep, Output
 from tfslowtop.diagnosis.finding import Finding
@@ -17,11 +20,16 @@ from tfslowtop.export import findings
 from tfslowtop.run import Run
 from tfslowtop.state.session import Session
 from tfslowtop.state.view import View
-from tfslowtop.ui.run_status import state
+from tfslowtop.ui.run_status import scenario_status, script_status, status_line
+from tfslowtop.ui.scenario_app import ScenarioApp
 from tfslowtop.ui.screens.detail import DetailScreen
 from tfslowtop.ui.screens.finding import FindingScreen
+from tfslowtop.ui.screens.help import action_name
 from tfslowtop.ui.screens.output import OutputScreen
-from tfslowtop.ui.screens.script import LeaveScreen
+from tfslowtop.ui.screens.quit_dialog import QuitDialog
+from tfslowtop.ui.screens.scenario import ScenarioScreen
+from tfslowtop.ui.screens.script import ScriptScreen
+from tfslowtop.ui.script_app import ScriptApp
 
 SECOND = 1_000_000_000
 TRACEBACK = (
@@ -84,7 +92,7 @@ async def test_a_crash_shows_what_it_was(monkeypatch, size):
         assert not app.check_action("restart", ())
         source.end(1, "The script ended with exit code 1.", TRACEBACK)
         await until(pilot, lambda: "ValueError: bad [b]data[/b]" in text(app))
-        assert "exit code 1" in text(app) and "o shows the traceback" in text(app)
+        assert "exit code 1" in text(app) and "o to see the traceback" in text(app)
         assert "Nothing wrong" not in text(app)
         assert app.check_action("restart", ())
         await until(pilot, lambda: "r Restart" in footer(app) or size[0] < 80)
@@ -108,10 +116,42 @@ async def test_the_last_second_is_not_left_out(monkeypatch):
 
 def test_words_for_a_script_that_does_other_things():
     view = replace(View.empty(), process_state="sleeping")
-    assert state(view, 0, script=True) == "running, without TensorFlow so far"
+    assert script_status(view, 0) == "running, without TensorFlow so far"
     view = replace(view, phase="running", iterations=60, last_step_at=SECOND)
-    assert state(view, 4 * SECOND, script=True) == "60 it · no step for 3 s"
-    assert state(view, 4 * SECOND) == "iteration 60 has been running for 3 s"
+    assert script_status(view, 4 * SECOND) == "60 it · no step for 3 s"
+    assert scenario_status(view, 4 * SECOND) == "iteration 60 has been running for 3 s"
+
+
+def test_the_status_line_mentions_lost_samples_only_if_there_are_any():
+    view = View.empty()
+    assert status_line(view, 3.0, 80) == "tfslowtop 3 % CPU"
+    assert "1,200 folded · 2 dropped" in status_line(replace(view, folded=1200, lost=2), 3.0, 80)
+
+
+def test_the_apps_stand_side_by_side():
+    """An action of one app must not be one of the other, hidden."""
+    assert not issubclass(ScriptApp, ScenarioApp) and not issubclass(ScriptScreen, ScenarioScreen)
+    for app in (ScenarioApp, ScriptApp):
+        for binding in app.BINDINGS:
+            assert hasattr(app, f"action_{action_name(binding.action)}"), binding
+    for action in ("fix", "all_off", "compare", "search", "code", "parameters", "leave"):
+        assert not hasattr(ScriptApp, f"action_{action}")
+
+
+@pytest.mark.parametrize("kind", ["scenario", "script"])
+async def test_every_widget_that_a_main_screen_builds_is_mounted(kind, tmp_path, monkeypatch):
+    script = Script()
+    ui_source.freeze(monkeypatch, script)
+    if kind == "scenario":
+        app = ui_source.app(tmp_path, script)
+    else:
+        app = ui_script.app(monkeypatch, Recorded("linear_schedule"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app._view is not None)
+        built = [value for value in vars(app._main).values() if isinstance(value, Widget)]
+        assert len(built) > 4 and all(
+            widget.is_attached for widget in built if widget is not app._main.parent
+        )
 
 
 async def test_the_change_is_made_once_and_not_by_the_thread_that_draws(monkeypatch):
@@ -159,14 +199,42 @@ async def test_leaving_asks_and_ctrl_c_is_the_same(monkeypatch, size):
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app._view is not None)
         await pilot.press("ctrl+c")
-        await until(pilot, lambda: isinstance(app.screen, LeaveScreen))
-        said = ("still", "runs.", "stop it,", "leave it running", "--reattach", "stay here")
+        await until(pilot, lambda: isinstance(app.screen, QuitDialog))
+        said = ("still", "running.", "stop it,", "leave it running", "--reattach", "stay here")
         await until(pilot, lambda: all(words in text(app) for words in said))
         await pilot.press("escape")
         assert app.screen is app._main and not source.stopped
         await pilot.press("q", "s")
         await until(pilot, lambda: not app.is_running)
     assert source.stopped and app.script_code == 130
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
+async def test_quitting_twice_stops_the_script(monkeypatch, key):
+    source = Recorded("custom_loop")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app._view is not None)
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, QuitDialog))
+        assert not source.stopped
+        await pilot.press(key)
+        await until(pilot, lambda: not app.is_running)
+    assert source.stopped and app.script_code == 130
+
+
+async def test_a_script_that_ends_behind_the_quit_dialog_does_not_hold_the_app(monkeypatch):
+    source = Recorded("custom_loop")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app._view is not None)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, QuitDialog))
+        source.end()
+        await until(pilot, lambda: app.ended is not None)
+        await pilot.press("s")
+        await until(pilot, lambda: not app.is_running)
+    assert app.script_code == 0
 
 
 async def test_a_script_that_asks_is_answered(monkeypatch):
@@ -192,9 +260,9 @@ async def test_more_output_than_is_kept_is_told(monkeypatch):
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app._view is not None)
         await pilot.press("o")
-        await until(pilot, lambda: "nothing so far" in text(app))
+        await until(pilot, lambda: "no output yet" in text(app))
         source.put(Output("x" * 100 + "\n" + "y" * 300_000))
-        await until(pilot, lambda: "what came before is not kept here" in text(app))
+        await until(pilot, lambda: "older output is not kept" in text(app))
 
 
 async def test_names_of_wide_characters_fit(monkeypatch):
@@ -224,5 +292,5 @@ async def test_the_help_of_a_script_speaks_of_a_script(monkeypatch):
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "predict-loop" in text(app))
         await pilot.press("question_mark")
-        await until(pilot, lambda: "the step: its curve" in text(app))
+        await until(pilot, lambda: "the step: its time" in text(app))
         assert "fix" not in text(app) and "scenario" not in text(app), text(app)

@@ -9,6 +9,7 @@ from ui_source import Script
 
 from tfslowtop.agent.protocol.events import Block, Compare
 from tfslowtop.ui.scenario_app import Options, ScenarioApp
+from tfslowtop.ui.widgets.footer import KeyFooter
 
 
 def opened(tmp_path, monkeypatch, **options: object) -> tuple[ScenarioApp, Script]:
@@ -27,13 +28,20 @@ async def test_the_list_is_there_and_enter_starts(tmp_path, monkeypatch, size):
         await until(pilot, lambda: "600 it" in text(app) and "latency" in text(app))
 
 
+async def test_the_first_picture_has_its_footer(tmp_path, monkeypatch):
+    monkeypatch.setattr(KeyFooter, "bindings_changed", lambda self, screen: None)  # what comes after it
+    app, _ = opened(tmp_path, monkeypatch)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "q Quit ? Help" in text(app))
+
+
 @pytest.mark.parametrize("place", ["#fixes", "#panel-rss"])
 async def test_enter_starts_it_wherever_the_cursor_is_as_the_headline_says(tmp_path, monkeypatch, place):
     app, _ = opened(tmp_path, monkeypatch)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "enter Start" in text(app))
         await pilot.press("escape")
-        await until(pilot, lambda: "enter starts it" in text(app))
+        await until(pilot, lambda: "enter to start" in text(app))
         app.screen.query_one(place).focus()
         await pilot.press("enter")
         await until(pilot, lambda: "600 it" in text(app))
@@ -42,10 +50,10 @@ async def test_enter_starts_it_wherever_the_cursor_is_as_the_headline_says(tmp_p
 async def test_the_headline_follows_the_width_while_nothing_runs(tmp_path, monkeypatch):
     app, _ = opened(tmp_path, monkeypatch)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "enter starts it" in text(app))
+        await until(pilot, lambda: "enter to start" in text(app))
         await pilot.press("escape")
         await pilot.resize_terminal(60, 16)
-        await until(pilot, lambda: text(app).splitlines()[0].rstrip().endswith("enter starts it"))
+        await until(pilot, lambda: text(app).splitlines()[0].rstrip().endswith("enter to start"))
 
 
 async def test_the_search_says_how_to_get_out_of_it(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfslowtop.ui.widgets.charts.drawing import (
-    MAX_RUNS,
+    MAX_SPANS,
     ROLES,
     CurveData,
     FixedScale,
@@ -59,7 +59,7 @@ def test_any_input_gives_the_right_number_of_rows_and_cells(
         assert sum(len(text) for text, _ in row) == cells
         assert all(text and role in ROLES for text, role in row)
         # Marks may cut a row further; nothing else may.
-        assert len(row) <= MAX_RUNS + 2 * len(data.marks) + 1
+        assert len(row) <= MAX_SPANS + 2 * len(data.marks) + 1
 
 
 @given(curves(), heights, anything)

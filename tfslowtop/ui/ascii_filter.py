@@ -1,7 +1,7 @@
-"""`--ascii`: no character beyond 7 bits reaches the terminal, whoever paints it.
+"""`--ascii`: lets nothing but 7-bit characters through to the terminal, whoever paints them.
 
-Our own texts are spelt in ASCII where they are made, with as many characters as that takes ("..."). This is
-for the rest: Textual's frames, scrollbars and palette, whose places on the screen are fixed, cell by cell.
+Our own texts are written in ASCII where they are made, with as many characters as that takes ("..."). This
+filter is for the rest: Textual's frames, scrollbars and palette, whose width has to stay, cell by cell.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-#: What looks most like it. Blocks of less than a cell are the ends of scrollbars and frames: blanks will do.
-_LIKE = {
+#: The closest look-alikes. Partial blocks are the ends of scrollbars and frames: a blank will do for those.
+_LOOK_ALIKE = {
     **dict.fromkeys("─━═╌╍┄┅┈┉╴╶╸╺–—−", "-"),
     **dict.fromkeys("│┃║╎╏┆┇┊┋╵╷╹╻", "|"),
     **dict.fromkeys("█▓▒●◉", "#"),
@@ -33,23 +33,23 @@ _LIKE = {
 }
 
 
-class SevenBits(LineFilter):
+class AsciiFilter(LineFilter):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
             segment
             if segment.text.isascii()
-            else Segment("".join(map(_spelt, segment.text)), segment.style, segment.control)
+            else Segment("".join(map(_to_ascii, segment.text)), segment.style, segment.control)
             for segment in segments
         ]
 
 
 @lru_cache(1024)
-def _spelt(character: str) -> str:
-    """As wide as it was."""
+def _to_ascii(character: str) -> str:
+    """Return a replacement of the same width."""
     if character.isascii():
         return character
-    if character in _LIKE:
-        return _LIKE[character]
+    if character in _LOOK_ALIKE:
+        return _LOOK_ALIKE[character]
     if "\u2500" <= character <= "\u257f":  # a corner or a crossing
         return "+"
     if "\u2580" <= character <= "\u259f" or "\U0001fb00" <= character <= "\U0001fbff":

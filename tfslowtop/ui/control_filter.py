@@ -1,4 +1,4 @@
-"""Nothing but printable characters reaches the terminal, whoever paints them: source code has any."""
+"""Keeps control characters from the terminal, whoever paints them: source code may contain any."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..clean import UNSAFE
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 
 
-class SafeLines(LineFilter):
-    """These characters have no width, so they are left out and everything else stays in its place."""
+class ControlFilter(LineFilter):
+    """Drops these characters. They have no width, so everything else stays in its place."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [

@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: three digits and a unit."""
+"""Formats numbers for people, with three digits and a unit, and fits text into a width."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import math
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-#: Said where there is no value.
+#: Shown where there is no value.
 NOTHING = "–"
-#: How each direction of a trend is marked.
+#: The sign of each direction of a trend.
 SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
 
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
@@ -18,7 +18,7 @@ _ASCII = str.maketrans("µ×–−→·°▲▼", "ux-->| ^v") | {ord("±"): "+-
 
 
 def digits(value: float) -> str:
-    """Three significant digits, never an exponent: 1.23, 12.3, 123, 1,234."""
+    """Format with three significant digits and no exponent: 1.23, 12.3, 123, 1,234."""
     size = abs(value)
     if size >= 99.95:
         return f"{value:,.0f}"
@@ -26,7 +26,7 @@ def digits(value: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A value with its unit, scaled: `12.4 ms`, `612 MB`, `1,204`."""
+    """Format a value with its scaled unit: `12.4 ms`, `612 MB`, `1,204`."""
     if not math.isfinite(value):
         return NOTHING
     if unit == "":
@@ -40,7 +40,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def gibibytes(value: float | None, unit: bool = True) -> str:
-    """GPU memory as the driver's own tools say it: `41.2 GiB`, `512 MiB`."""
+    """Format GPU memory as the driver's own tools do: `41.2 GiB`, `512 MiB`."""
     if value is None or not math.isfinite(value):
         return "NA"
     if not unit or value >= 2**30 or not value:
@@ -49,7 +49,7 @@ def gibibytes(value: float | None, unit: bool = True) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`4 s`, `2:05 min`, `3:20 h`."""
+    """Format seconds as `4 s`, `2:05 min` or `3:20 h`."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(int(seconds), 60)
@@ -59,12 +59,12 @@ def duration(seconds: float) -> str:
 
 
 def plain(text: str) -> str:
-    """The same in 7-bit characters, for `--ascii`."""
+    """Replace everything but 7-bit characters, for `--ascii`."""
     return text.translate(_ASCII).encode("ascii", "replace").decode()
 
 
 def shortened(text: str, width: int, *, ascii: bool, front: bool = False) -> str:
-    """At most `width` cells, with dots where something was cut: at the end, or in front."""
+    """Cut the text to `width` cells, with dots where something was cut: at the end or in `front`."""
     if cell_len(text) <= width:
         return text
     dots = plain("…") if ascii else "…"
@@ -74,16 +74,16 @@ def shortened(text: str, width: int, *, ascii: bool, front: bool = False) -> str
 
 
 def plain_text(text: Text) -> Text:
-    """The same for a styled line; cut without an ellipsis, which is not 7-bit."""
+    """Return `plain` of a styled text; cut without an ellipsis, which is not ASCII."""
     return Text(plain(text.plain), no_wrap=text.no_wrap, overflow="crop" if text.no_wrap else None)
 
 
-def headline(title: str, words: str, width: int, *, ascii: bool) -> Text:
-    """A title, and at the right what the run does. Where both do not fit, the end of the title goes."""
+def headline(title: str, status: str, width: int, *, ascii: bool) -> Text:
+    """Return the title and, at the right, the status; cut the title where both do not fit."""
     if ascii:
-        title, words = plain(title), plain(words)
-    if cell_len(title) + cell_len(words) + 4 > width:
-        words = words.replace("running · ", "").replace("running | ", "")  # its numbers say so
-    title = shortened(title, max(10, width - cell_len(words) - 4), ascii=ascii)
+        title, status = plain(title), plain(status)
+    if cell_len(title) + cell_len(status) + 4 > width:
+        status = status.replace("running · ", "").replace("running | ", "")  # the numbers say it
+    title = shortened(title, max(10, width - cell_len(status) - 4), ascii=ascii)
     text = Text(title, "bold", no_wrap=True, overflow="crop")
-    return text.append(" " * max(2, width - cell_len(title) - cell_len(words) - 1) + words, "not bold")
+    return text.append(" " * max(2, width - cell_len(title) - cell_len(status) - 1) + status, "not bold")

@@ -1,28 +1,33 @@
-"""What the pump tells the screen."""
+"""Messages from a run's thread to the app."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from ..state.view import View
 
+if TYPE_CHECKING:
+    from ..run import Run
 
-class Updated(Message):
-    """A new view of the run. A newer one replaces one that waits: a slow screen skips, it never queues."""
 
-    def __init__(self, run: int, view: View) -> None:
+class ViewUpdated(Message):
+    """A new view of a run. It replaces one that still waits: a slow screen skips, it never queues."""
+
+    def __init__(self, run: Run, view: View) -> None:
         super().__init__()
         self.run = run
         self.view = view
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, Updated)
+        return isinstance(message, ViewUpdated) and message.run is self.run
 
 
-class Broken(Message):
-    """The run could not begin, or is no longer watched after an `error` of our own; in one sentence."""
+class RunFailed(Message):
+    """A run could not start, or is no longer watched because of a bug in tfslowtop (`error`)."""
 
-    def __init__(self, run: int, text: str, error: Exception | None = None) -> None:
+    def __init__(self, run: Run, text: str, error: Exception | None = None) -> None:
         super().__init__()
         self.run = run
         self.text = text

@@ -1,4 +1,4 @@
-"""What the command line asks of the app."""
+"""What the command line asks of the scenario app."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class Options:
     readonly: bool = False
     """A shared screen: keys that change the run are off."""
     demo: Sequence[str] | None = None
-    """Plays a tour of these scenarios, or of the usual ones if there are none."""
+    """Play a tour of these scenarios, or of the default ones if the sequence is empty."""
     source: Callable[[Entry], Source] | None = None
-    """Tests watch a source of their own."""
+    """Makes the source to watch in place of the scenario; for tests."""

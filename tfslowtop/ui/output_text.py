@@ -1,7 +1,7 @@
-"""What a program wrote for a terminal, as plain lines. Pure.
+"""Turns what a program wrote to its terminal into plain lines. Pure.
 
-A progress bar goes back to the start of its line, a colour is an escape sequence, a bell is a control
-character: none of them may reach our own screen.
+Progress bars return to the start of their line, colours are escape sequences, a bell is a control character:
+none of these may reach our own screen.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _SEQUENCES = re.compile(
 )
 _CONTROLS = re.compile(f"(?![\b\r])[{UNSAFE}]")  # those two move the cursor in a line
 _ERASE = "\x1b[K"
-#: A longer line is cut: nobody reads it, and it would cost at every repaint.
+#: Longer lines are cut: nobody reads them, and every repaint would pay for them.
 LONGEST = 2000
 
 
 def lines(text: str, most: int = 2000) -> list[str]:
-    """The newest `most` lines as a terminal would show them in the end."""
-    # `\x1b[K` after `\r` is how bars clear what is longer than they are now.
+    """Return the newest `most` lines as a terminal would show them in the end."""
+    # Bars write `\x1b[K` after `\r` to clear what is longer than they are now.
     text = text.replace("\r\n", "\n").replace("\x1b[2K", _ERASE).replace("\x1b[0K", _ERASE)
     rows = text.split("\n")
     if rows and not rows[-1]:
@@ -39,8 +39,8 @@ def _line(row: str) -> str:
     shown = ""
     for part in row.split("\r"):
         erases = _ERASE in part
-        new = _back(_clean(part))
-        # Without an erase, what the shorter text does not cover stays, as on a terminal.
+        new = _apply_backspaces(_clean(part))
+        # Without an erase, the rest of a longer line stays visible, as on a terminal.
         shown = new if erases else new + shown[len(new) :]
     return shown[:LONGEST].rstrip()
 
@@ -49,8 +49,8 @@ def _clean(text: str) -> str:
     return _CONTROLS.sub("", _SEQUENCES.sub("", text)).expandtabs(8)
 
 
-def _back(text: str) -> str:
-    """Keras' bars step back with backspaces; the text after them writes over."""
+def _apply_backspaces(text: str) -> str:
+    """Apply backspaces: Keras' bars step back with them and write over what was there."""
     if "\b" not in text:
         return text
     cells: list[str] = []

@@ -1,113 +1,160 @@
-"""The app on somebody's own script: the same panels, with the script's streams in place of fixes."""
+"""The app for a user's own script: streams and findings, the choice of the step, and leaving it running."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.binding import Binding
 
 from ..agent.protocol.events import ChooseStep, Ended
-from ..catalogue.find import Entry
 from ..sources.script import ScriptSource
-from ..sources.source import Source
-from .scenario_app import Options, ScenarioApp
+from ..state.view import View
+from .base import WatchApp
+from .frame import Frame
+from .keys import (
+    BASELINE_KEY,
+    FOCUS_KEY,
+    HELP_KEY,
+    HIDDEN_KEYS,
+    MACHINE_KEY,
+    OUTPUT_KEY,
+    PAUSE_KEY,
+    QUIT_KEY,
+)
+from .run_status import script_status
 from .screens.detail import DetailScreen
 from .screens.finding import CodeCache, FindingScreen
+from .screens.help import AppHelp
 from .screens.output import OutputScreen
-from .screens.script import LeaveScreen, ScriptScreen
+from .screens.quit_dialog import Answer, QuitDialog
+from .screens.script import ScriptScreen
 from .widgets.script.findings import FindingList
 from .widgets.script.streams import StreamTable
 
-#: What belongs to scenarios only.
-_NOT_HERE = frozenset({"fix", "all_off", "compare", "search", "code", "parameters", "leave"})
+if TYPE_CHECKING:
+    from ..run import Run
 
 
-class ScriptApp(ScenarioApp):
-    BINDINGS = [Binding("r", "restart", "Restart", tooltip="Run the script again, once it has ended")]
+class ScriptApp(WatchApp):
+    BINDINGS = [
+        QUIT_KEY,
+        HELP_KEY,
+        PAUSE_KEY,
+        Binding("r", "restart", "Restart", tooltip="Run the script again, once it has ended"),
+        FOCUS_KEY,
+        OUTPUT_KEY,
+        MACHINE_KEY,
+        BASELINE_KEY,
+        *HIDDEN_KEYS,
+    ]
+    ABOUT = AppHelp(
+        words=">        the step: its time is the latency curve\n"
+        "time     share of the time since the stream's first call\n"
+        "hidden   library functions; i shows them"
+    )
+    AFTER_OWN_ERROR = "\nThe script keeps running; press o to see its output."
 
     def __init__(
         self, make_source: Callable[[], ScriptSource], *, ascii: bool, readonly: bool = False
     ) -> None:
-        source = make_source()
-        entry = Entry(source.name, Path(source.name), None)
-        super().__init__(Options([entry], entry, ascii=ascii, readonly=readonly))
+        super().__init__(ScriptScreen(ascii=ascii, readonly=readonly), ascii=ascii, readonly=readonly)
+        self._main: ScriptScreen
         self._make_source = make_source
-        self._script: ScriptSource = source
-        self._leaving = False
+        self._script = make_source()
+        self._exit_at_end = False
         self._codes: CodeCache = {}
         self.farewell = ""
+        """What to print on the terminal about a script that keeps running."""
 
-    def make_main(self) -> ScriptScreen:
-        return ScriptScreen(ascii=self._options.ascii, readonly=self._options.readonly)
+    # The run
 
-    def reload(self, entry: Entry) -> Entry:
-        return entry
+    def begin(self) -> None:
+        self._start(self._script)
 
-    def _source(self, entry: Entry, fixes: tuple[str, ...]) -> Source:
-        if self._number > 1:
-            self._script = self._make_source()
-            self._codes.clear()  # the files may have been edited since
-        return self._script
+    def _start(self, script: ScriptSource) -> None:
+        self.end_run()
+        self._script = script
+        self._view = None
+        self._main.introduce(script.name)
+        self.refresh_bindings()
+        self.start_run(script, to_the_end=True)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in _NOT_HERE:
-            return False
-        if action == "restart":
-            return self._over() and not self._readonly
-        return super().check_action(action, parameters)
+    def let_go(self, run: Run) -> None:
+        """Leave the script alone: it is stopped only when somebody asks for that."""
+        if self.ended is None:
+            run.leave()
 
-    def _over(self) -> bool:
-        return self.ended is not None
+    def view_shown(self) -> None:
+        if self.ended is not None and self._exit_at_end:
+            self.exit()
 
     @property
     def ended(self) -> Ended | None:
+        """How the script ended, once it has."""
         return self._view.ended if self._view is not None else None
 
     @property
     def watched_pid(self) -> int | None:
-        """The script's, if it was started."""
+        """The script's pid, if it was started."""
         return self._script.pid
 
     @property
     def script_code(self) -> int:
-        """The script's exit code, once it has ended; as a shell says it when a signal ended it."""
+        """The script's exit code as a shell reports it; 0 while it runs."""
         ended = self.ended
         if ended is None:
             return 0
         return ended.code if ended.code >= 0 else 128 - ended.code
 
-    def end_run(self) -> None:
-        """Leaves the script alone: only who asks for it stops it."""
-        if self._run is not None and not self._over():
-            self._run.leave()
-        self._run = None
+    # Showing
+
+    @property
+    def watched_title(self) -> str:
+        return self._script.name
+
+    def make_frame(self, view: View) -> Frame:
+        name = self._script.name
+        return Frame(view, name, name, self.status_now(), self._baselines)
+
+    def describe_status(self, view: View | None, now: int) -> str:
+        return script_status(view, now)
+
+    def on_resize(self) -> None:
+        self._script.resize(max(4, self.size.height - 4), max(20, self.size.width - 2))
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "restart" and (self.ended is None or self._readonly):
+            return False
+        return super().check_action(action, parameters)
+
+    def action_restart(self) -> None:
+        self._codes.clear()  # the files may have been edited since
+        self._start(self._make_source())
 
     async def action_quit(self) -> None:
-        if self._run is None or self._over():
+        """Quit; while the script runs, ask what should become of it. Asked twice, stop it."""
+        if self._run is None or self.ended is not None:
             self.exit()
-        elif not isinstance(self.screen, LeaveScreen):
-            self.push_screen(LeaveScreen(self._script.name), self._answered)
+        elif isinstance(self.screen, QuitDialog):
+            self.screen.action_answer("stop")
+        else:
+            self.push_screen(QuitDialog(self._script.name), self._quit_answered)
 
-    def _answered(self, answer: str | None) -> None:
+    def _quit_answered(self, answer: Answer | None) -> None:
         if answer == "detach":
             self.farewell = self._script.farewell()
             self.exit()
         elif answer == "stop":
             self._script.stop()
-            self._leaving = True
-
-    def _show(self) -> None:
-        super()._show()
-        if self._over() and self._leaving:
-            self.exit()
-
-    def on_resize(self) -> None:
-        self._script.resize(max(4, self.size.height - 4), max(20, self.size.width - 2))
+            self._exit_at_end = True
+            self.view_shown()  # it may have ended while the dialog was open
 
     def action_output(self) -> None:
-        self._open(OutputScreen(ascii=self._ascii, typing=not self._readonly))
+        self.open_screen(OutputScreen(ascii=self._ascii, typing=not self._readonly))
 
     @on(OutputScreen.Typed)
     def _type(self, event: OutputScreen.Typed) -> None:
@@ -115,7 +162,7 @@ class ScriptApp(ScenarioApp):
 
     @on(FindingList.Opened)
     def _open_finding(self, event: FindingList.Opened) -> None:
-        self._open(FindingScreen(event.finding, self._codes, ascii=self._ascii))
+        self.open_screen(FindingScreen(event.finding, self._codes, ascii=self._ascii))
 
     @on(StreamTable.Chosen)
     def _choose_step(self, event: StreamTable.Chosen) -> None:
@@ -124,7 +171,7 @@ class ScriptApp(ScenarioApp):
         if not self._readonly:
             self._run.source.send(ChooseStep(event.stream))
         elif not any(s.is_step for s in self._view.streams if s.id == event.stream):
-            self.notify("Read-only: the step stays what it is, and only the step has curves.")
+            self.notify("Read-only: the step cannot be changed, and only the step has curves.")
             return
         if event.opened:
-            self._open(DetailScreen("latency", ascii=self._ascii))
+            self.open_screen(DetailScreen("latency", ascii=self._ascii))

@@ -1,4 +1,4 @@
-"""Whether the app can draw here. Imported before Textual is."""
+"""Checks whether the app can draw here. Imported before Textual is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def trouble_with_terminal() -> str | None:
-    """Why the app cannot run here, as the beginning of a sentence; None if it can."""
+    """Return why the app cannot run here, as the beginning of a sentence; None if it can."""
     # Textual reads keys from standard input and draws on standard error.
     streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
     if not all(stream is not None and stream.isatty() for stream in streams):

@@ -1,7 +1,7 @@
-"""The tour that `--demo` plays: start, watch it degrade, toggle the fix, wait for the effect, go on.
+"""The tour that `--demo` plays: start a scenario, let it degrade, toggle the fix, show the effect, go on.
 
-Pure: views and the time in, orders and captions out. It goes by what is measured, with time limits, as a
-scenario may not do on this machine what it does on others.
+Pure: views and the time in, orders and captions out. What is measured decides when to go on, within time
+limits, because a scenario may not behave on this machine as it does on others.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from ..state.view import View
 from ..stats.effect import sentence
 from ..stats.trend import Trend, describe_leak
 
-#: The most telling ones, each for another reason: a graph grows, retraces, copies, a leak, a constant price.
+#: The clearest scenario of each kind: a growing graph, retraces, copies, a leak, a constant cost.
 DEFAULT = ("graph_growth", "retrace_python_number", "append_history", "open_sessions", "predict_in_loop")
 
-#: Seconds. Loading TensorFlow on a busy machine takes long; nobody watches it for minutes.
+#: Seconds that each part of a scene may last. Importing TensorFlow on a busy machine takes long, but nobody
+#: watches that for minutes; a trend is clear after eight seconds at the earliest.
 LOADING = 90.0
 DEGRADE_LEAST, DEGRADE_MOST = 8.0, 20.0
 EFFECT_LEAST, EFFECT_MOST = 5.0, 25.0
@@ -39,13 +40,13 @@ class Switch:
 
 
 def scenes(entries: Sequence[Entry], ids: Sequence[str]) -> list[Entry]:
-    """The entries to play, in order: those asked for, or the default ones; what is not there is left out."""
+    """Return the entries to play, in order: those asked for or the default ones, without missing ones."""
     known = {entry.id: entry for entry in entries if entry.scenario is not None and entry.scenario.fixes}
     return [known[id] for id in ids or DEFAULT if id in known] or list(known.values())[:5]
 
 
 class Tour:
-    """Give it every view with `advance`; do what it orders; show its `caption`."""
+    """Takes every view with `advance` and returns what to do; `caption` is what to show."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._scenes = list(entries)
@@ -63,20 +64,20 @@ class Tour:
         return self._scenes[self._place % len(self._scenes)]
 
     def advance(self, view: View | None, now: float) -> Start | Switch | None:
-        """`view` is None as long as what was started last has none."""
+        """Return what to do now. `view` is None until the scenario that was started last has one."""
         waited = now - self._since
         if self._state == "start":
             self._enter("loading", now)
-            self._say("starts", self._scenario.claim)
+            self._say("starting", self._scenario.claim)
             return Start(self.entry)
         if view is not None and (view.failure is not None or view.ended is not None):
-            return self._next("it ended; the tour goes on", now)
+            return self._next("it ended; moving on", now)
         if self._state == "loading":
             if view is not None and view.phase == "running":
                 self._enter("degrade", now)
                 self._say("watch", self._scenario.claim)
             elif waited > LOADING:
-                return self._next("it takes too long to start here", now)
+                return self._next("it takes too long to start on this machine", now)
         elif view is not None and self._state == "degrade":
             return self._degrade(view, waited, now)
         elif view is not None and self._state == "effect":
@@ -84,7 +85,7 @@ class Tour:
         elif self._state == "show" and waited > SHOW:
             return self._next("", now)
         elif view is not None and self._state == "show":
-            self._say_measured(view)  # as everything else on the screen, it is measured on
+            self._say_measured(view)  # the measurement goes on, as everywhere on the screen
         return None
 
     @property
@@ -111,7 +112,7 @@ class Tour:
 
     @property
     def _leaks(self) -> bool:
-        """Then it is memory that tells, and latency need not change at all."""
+        """Whether memory shows the effect; latency need not change at all then."""
         return self._scenario.kind == "leaks"
 
     def _say_measured(self, view: View) -> None:
@@ -122,7 +123,7 @@ class Tour:
         elif effect is not None:
             self._say("measured", sentence(effect))
         else:
-            self._say("measured", "no effect could be shown in time on this machine")
+            self._say("measured", "no effect was measured in time on this machine")
 
     def _next(self, why: str, now: float) -> Start | Switch | None:
         self._place += 1

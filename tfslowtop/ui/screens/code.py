@@ -1,4 +1,4 @@
-"""The claim in full, and the slow and the fixed iteration side by side."""
+"""A scenario's claim in full, and its slow and its fixed iteration side by side."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from textual.widgets import Static
 from ...catalogue.code_view import Line, applied, side_by_side
 from ...catalogue.find import Entry
 from ...state.verdict import live
-from ...state.view import View
 from ..format import plain
+from ..frame import Frame
 from .live import LiveScreen, Page
 
-#: Continuation lines of a wrapped line stand this much further in.
+#: Columns by which the continuation of a wrapped line is indented further.
 _HANGING = 8
 
 
@@ -44,7 +44,7 @@ class CodeScreen(LiveScreen):
         self._on: tuple[str, ...] | None = None
         self._verdict = ""
 
-    def parts(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         with Page(id="code-page"):
             yield self._card
             with Container(id="code-sides"):
@@ -61,18 +61,22 @@ class CodeScreen(LiveScreen):
         self.call_after_refresh(self._draw)
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.call_after_refresh(self._draw)
 
-    def show_view(self, view: View, entry: Entry, words: str) -> None:
-        self.headline(entry.title, words)
-        if entry.id != self._entry.id:  # another scenario was started meanwhile
-            self._entry, self._on = entry, None
-        if entry.scenario is not None:
-            self._verdict = live(view, entry.scenario.base, entry.scenario.cured_by).words
+    def show_entry(self, entry: Entry) -> None:
+        """Show another scenario, or the same one after its file was edited."""
+        self._entry, self._on, self._verdict = entry, None, ""
         self._describe()
-        if view.fixes != self._on:
-            self._on = view.fixes
+        self._draw()
+
+    def show(self, frame: Frame) -> None:
+        self.headline(frame.title, frame.status)
+        scenario = self._entry.scenario
+        if scenario is not None:
+            self._verdict = live(frame.view, scenario.base, scenario.cured_by).words
+        self._describe()
+        if frame.view.fixes != self._on:
+            self._on = frame.view.fixes
             self._draw()
 
     def _describe(self) -> None:
@@ -85,7 +89,7 @@ class CodeScreen(LiveScreen):
             ("Kind", scenario.kind),
             ("Measured", self._verdict or "not yet"),
             ("How it works", scenario.mechanism),
-            ("The article's own example", scenario.example),
+            ("The article's example", scenario.example),
         )
         width = max(30, (self._card.size.width or self.app.size.width) - 2)
         for name, words in rows:
@@ -99,7 +103,7 @@ class CodeScreen(LiveScreen):
                     )
                 )
             )
-        self.say(self._card, text)
+        self.write(self._card, text)
 
     def _draw(self) -> None:
         scenario = self._entry.scenario
@@ -112,7 +116,7 @@ class CodeScreen(LiveScreen):
             fixes = self._on if self._on and beyond else (*scenario.base, *scenario.cured_by)
             fixed = applied(source, fixes)
         except (OSError, ValueError, SyntaxError) as error:
-            self._titles[0].update(Text(self.spell(f"The file cannot be shown: {error}")))
+            self._titles[0].update(Text(self.spell(f"Cannot show the file: {error}")))
             return
         order = [fix.id for fix in scenario.fixes]
         numbers = ", ".join(str(order.index(id) + 1) for id in order if id in fixes)
@@ -132,7 +136,7 @@ class CodeScreen(LiveScreen):
         return f", with fix {numbers} as on the other side" if numbers else ""
 
     def _rendered(self, marked: Sequence[Line], width: int) -> Content:
-        """With `-` or `+` before what differs, and long lines broken where the reader sees it."""
+        """Return the lines with `-` or `+` before those that differ; long lines are wrapped visibly."""
         width = max(20, width)
         code = "\n".join(line.text for line in marked)
         theme = _Ansi if self.app.current_theme.ansi else HighlightTheme
@@ -150,7 +154,7 @@ class CodeScreen(LiveScreen):
         return Content("\n").join(rows)
 
     def action_file(self) -> None:
-        """The whole scenario file below: what the iteration calls is defined there."""
+        """Show the whole file below: what the iteration calls is defined there."""
         self._file.display = not self._file.display
         self.call_after_refresh(self._draw)
         if self._file.display:
@@ -165,7 +169,7 @@ def _wrapped(line: Content, width: int, indent: int) -> list[Content]:
     room = width
     while line.cell_length > room:
         text = line.plain[: room + 1]
-        # At a blank behind the indentation, or else anywhere.
+        # At a blank after the indentation, or else anywhere.
         cut = text.rfind(" ", len(text) - len(text.lstrip()) + 1)
         cut = cut if cut > 0 else room
         pieces.append(line[:cut])
@@ -176,7 +180,7 @@ def _wrapped(line: Content, width: int, indent: int) -> list[Content]:
     return [pieces[0], *(piece.pad_left(indent) for piece in pieces[1:])]
 
 
-#: By the names that Pygments gives to tokens.
+#: Styles by the names that Pygments gives to tokens.
 _ANSI = {
     "Token.Comment": "dim italic",
     "Token.Keyword": "bold $secondary",
@@ -190,6 +194,6 @@ _ANSI = {
 
 
 class _Ansi(HighlightTheme):
-    """For a terminal's own colours. Textual's highlighting for these names colours that do not exist."""
+    """Highlighting in the terminal's own colours. Textual's theme uses colours that ANSI themes lack."""
 
     STYLES = {token: _ANSI[str(token)] for token in HighlightTheme.STYLES if str(token) in _ANSI}

@@ -1,30 +1,31 @@
-"""One quantity in full: a large chart, its distribution, what every toggle did, and the traces."""
+"""One quantity in full: a large chart, its distribution, the effect of each toggle, and the traces."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Static
 
-from ...catalogue.find import Entry
-from ...scenario import Scenario
+from ...scenario import Fix
 from ...state.view import Mark, PanelView, View
 from ...stats.effect import Effect
 from ...stats.trend import Trend, describe_leak, describe_slope
 from ..format import NOTHING, SIGNS, duration, plain, quantity
+from ..frame import Frame
 from ..widgets.charts.chart import Chart, XAxis
 from ..widgets.charts.drawing import OUTLIERS, Mode
 from ..widgets.charts.histogram import Histogram
-from ..widgets.charts.panel import curve_data, title
-from ..widgets.script.streams import name_of
+from ..widgets.charts.panel import chart_data, panel_title
+from ..widgets.script.streams import display_name
 from .live import LiveScreen, Page
 
-#: Traces that are listed; more are counted.
+#: Traces that are listed; older ones are only counted.
 _LISTED = 60
-#: The lists change often while something retraces; a person reads them slowly.
+#: Seconds between two versions of the lists: they change often, and people read them slowly.
 _LISTS_EVERY = 1.0
 
 
@@ -42,7 +43,7 @@ class DetailScreen(LiveScreen):
         self._traces = Static(classes="part", markup=False)
         self._listed = 0.0
 
-    def parts(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         yield self._numbers
         with Page(id="detail-page"):
             yield self._chart
@@ -56,27 +57,33 @@ class DetailScreen(LiveScreen):
     def _formatted(self, value: float) -> str:
         return self.spell(quantity(value, self._unit)) if value else "0"
 
-    def show_view(self, view: View, entry: Entry, words: str) -> None:
+    def show(self, frame: Frame) -> None:
+        view = frame.view
         panel = view.panel(self.quantity)
-        step = next((s for s in view.streams if s.is_step), None) if self.quantity == "latency" else None
-        subject = f"latency of {name_of(step)}" if entry.scenario is None and step else title(self.quantity)
-        self.headline(f"{subject} · {entry.title}", words)
+        self.headline(f"{self._subject(view)} · {frame.title}", frame.status)
         if panel is None:
             return
         now = time.monotonic()
         self._unit = panel.unit
-        baseline = self.baselines.get(self.quantity)
-        self.say(self._numbers, numbers(panel, baseline, self.app.size.width - 1, ascii=self.ascii))
-        show_curve(self._chart, panel, view.marks, entry.scenario, now, baseline)
+        baseline = frame.baselines.get(self.quantity)
+        self.write(self._numbers, numbers(panel, baseline, self.app.size.width - 1, ascii=self.ascii))
+        show_curve(self._chart, panel, view.marks, frame.fixes, now, baseline)
         if panel.spread is not None:
             self._histogram.show(panel.spread, panel.unit, now)
         self._histogram.display = panel.spread is not None
-        self.say(self._spread_line, self._spread(panel, bool(view.marks)))
+        self.write(self._spread_line, self._spread(panel, bool(view.marks)))
         if now - self._listed >= _LISTS_EVERY:
             self._listed = now
-            if entry.scenario is not None:
-                self.say(self._toggles, self._table(view, entry.scenario))
-            self.say(self._traces, self._trace_list(view))
+            if frame.fixes:
+                self.write(self._toggles, self._table(view, frame.fixes))
+            self.write(self._traces, self._trace_list(view))
+
+    def _subject(self, view: View) -> str:
+        """Name the quantity; of a script's latency, also the stream that it belongs to."""
+        step = next((s for s in view.streams if s.is_step), None)
+        if self.quantity == "latency" and step is not None and step.kind != "kernel":
+            return f"latency of {display_name(step)}"
+        return panel_title(self.quantity)
 
     def _spread(self, panel: PanelView, toggled: bool) -> Text:
         text, spread = Text("Distribution", "bold"), panel.spread
@@ -88,19 +95,19 @@ class DetailScreen(LiveScreen):
         line = f"  {' · '.join(parts)} · {spread.count:,.0f} values {since}"
         return text.append(self.spell(line), "not bold")
 
-    def _table(self, view: View, scenario: Scenario | None) -> Text:
-        text = Text("What each toggle did", "bold")
+    def _table(self, view: View, fixes: Sequence[Fix]) -> Text:
+        text = Text("Effect of each toggle", "bold")
         toggles = [n for n, segment in enumerate(view.segments) if segment.mark.changed]
-        rows = [_row(view, n, scenario, memory=self._unit == "B") for n in toggles]
+        rows = [_row(view, n, fixes, memory=self._unit == "B") for n in toggles]
         comparison = view.comparison
         if comparison is not None and comparison.effect is not None:
             state = "A/B, running" if comparison.running else "A/B"
             rows.append((state, *_effect(comparison.effect), f"{comparison.blocks} pairs of blocks"))
         if not rows:
-            return text.append("\nnothing was toggled yet; 1-9 toggle a fix, x compares", "not bold")
+            return text.append("\nNothing toggled yet: 1-9 toggle a fix, x runs an A/B test.", "not bold")
         rows = [("fix", "before / after, 95 % interval", "slope before → after", ""), *rows]
         if max(self.app.size.width // (2 if self.has_class("-wide") else 1), 0) < 70:
-            # Too narrow for columns: one toggle, two lines.
+            # Too narrow for columns: two lines per toggle.
             for name, ratio, slopes, rest in rows[1:]:
                 text.append(self.spell(f"\n{name}  {ratio}\n    {slopes}  {rest}".rstrip()), "not bold")
             return text
@@ -115,7 +122,7 @@ class DetailScreen(LiveScreen):
         if not view.traces:
             return text.append("  none: no tf.function was traced", "not bold")
         spent = quantity(view.trace_seconds, "s")
-        text.append(self.spell(f"  {view.traces:,}, {spent} in all; the newest first"), "not bold")
+        text.append(self.spell(f"  {view.traces:,}, {spent} in total; newest first"), "not bold")
         for trace in reversed(view.last_traces[-_LISTED:]):
             place = f"{trace.file.rsplit('/', 1)[-1]}:{trace.line}"
             line = f"\n{trace.function} #{trace.number}  {place}  {quantity(trace.wall / 1e9, 's')}"
@@ -125,13 +132,13 @@ class DetailScreen(LiveScreen):
                 argument = f"{reason.argument}: " if reason.argument else ""
                 text.append(self.spell(f"\n    {argument}{reason.cause}{change}"), "not bold italic")
         older = view.traces - min(view.traces, _LISTED, len(view.last_traces))
-        return text.append(self.spell(f"\n… and {older:,} older ones") if older else "", "not bold")
+        return text.append(self.spell(f"\n… and {older:,} older") if older else "", "not bold")
 
 
 def numbers(panel: PanelView, baseline: float | None, width: int, *, ascii: bool) -> Text:
-    """The numbers, and at the right the verdict. What does not fit are the last of the numbers, and why."""
+    """Return the numbers and, at the right, the verdict; drop the last numbers where room is short."""
     if panel.now != panel.now:  # NaN
-        return Text("nothing measured so far")
+        return Text("Nothing measured yet")
     trend = panel.trend
     sign = SIGNS.get(trend.direction if trend else "", "")
     parts = [f"now {quantity(panel.now, panel.unit)}"]
@@ -156,31 +163,31 @@ def show_curve(
     chart: Chart,
     panel: PanelView,
     marks: tuple[Mark, ...],
-    scenario: Scenario | None,
+    fixes: Sequence[Fix],
     now: float,
     baseline: float | None = None,
 ) -> None:
-    """The curve over seconds ago, with a mark and the number of the fix wherever one was toggled."""
+    """Draw the curve over the seconds before now, marked with the number of each fix where it was toggled."""
     curve = panel.curve
-    data = curve_data(panel, marks, baseline, lambda mark: mark_label(mark, scenario))
+    data = chart_data(panel, marks, baseline, lambda mark: mark_label(mark, fixes))
     span = len(curve.mid) * curve.width_ns / 1e9
     axis = XAxis(-span, 0.0, lambda value: f"-{duration(-value)}" if value < -0.5 else "now")
     chart.update(data, now, x_axis=axis)
 
 
-def mark_label(mark: Mark, scenario: Scenario | None) -> str:
-    """`+1 -2`: fix 1 went on, fix 2 off."""
-    order = [fix.id for fix in scenario.fixes] if scenario else []
+def mark_label(mark: Mark, fixes: Sequence[Fix]) -> str:
+    """Return `+1 -2` where fix 1 was switched on and fix 2 off."""
+    order = [fix.id for fix in fixes]
     return " ".join(
         f"{'+' if id in mark.fixes else '-'}{order.index(id) + 1 if id in order else id}"
         for id in sorted(mark.changed, key=lambda id: order.index(id) if id in order else 99)
     )
 
 
-def _row(view: View, n: int, scenario: Scenario | None, *, memory: bool) -> tuple[str, str, str, str]:
+def _row(view: View, n: int, fixes: Sequence[Fix], *, memory: bool) -> tuple[str, str, str, str]:
     segment = view.segments[n]
     mark = segment.mark
-    name = f"{mark_label(mark, scenario)} at iteration {mark.iteration:,}"
+    name = f"{mark_label(mark, fixes)} at iteration {mark.iteration:,}"
     if memory:
         before = view.segments[n - 1].memory if n else None
         return name, NOTHING, f"{_leak(before)} → {_leak(segment.memory)}", "memory"

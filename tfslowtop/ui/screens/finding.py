@@ -1,4 +1,4 @@
-"""One finding in full: the evidence, the user's own lines, how it comes about, and what to write instead."""
+"""One finding in full: the evidence, the user's lines, why it happens, and what to write instead."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import Static
 
-from ...catalogue.find import Entry
 from ...diagnosis.finding import Finding
 from ...export.findings import code
-from ...state.view import View
 from ..format import plain_text, quantity
+from ..frame import Frame
 from ..widgets.charts.chart import Chart
 from ..widgets.charts.drawing import OUTLIERS, Mode
-from ..widgets.charts.panel import title
+from ..widgets.charts.panel import panel_title
 from .detail import show_curve
 from .live import LiveScreen, Page
 
-#: Lines of the user's code that are shown before and after the one that is meant.
+#: Lines of the user's code shown before and after the culprit.
 _AROUND = 5
 
 
@@ -39,7 +38,7 @@ class FindingCode:
 
     @classmethod
     def of(cls, f: Finding) -> FindingCode:
-        """Read the file and rewrite it, which takes milliseconds: not for the thread that draws."""
+        """Read the file and rewrite the code. That takes milliseconds: never do it on the UI thread."""
         if f.file:
             linecache.checkcache(f.file)  # it may have been edited since the last run
         return cls(tuple(linecache.getlines(f.file)) if f.file else (), code(f))
@@ -51,7 +50,7 @@ CodeCache = dict[CodeKey, FindingCode]
 
 
 def code_key(f: Finding) -> CodeKey:
-    """The numbers of a finding change all the time; these do not."""
+    """Return what identifies the change: a finding's numbers change all the time, this does not."""
     return (*f.key, f.symbol, f.evidence.get("argument"), f.evidence.get("function_file"))
 
 
@@ -59,7 +58,7 @@ class FindingScreen(LiveScreen):
     AUTO_FOCUS = "#finding-page"
 
     class CodeRead(Message):
-        """A worker has read and rewritten the code of a finding."""
+        """A worker thread has read and rewritten the code of a finding."""
 
         def __init__(self, key: CodeKey, code: FindingCode) -> None:
             super().__init__()
@@ -78,32 +77,33 @@ class FindingScreen(LiveScreen):
         self._unit = "s"
         self._evidence = Static(classes="part", markup=False)
         self._code = Static(classes="part code", markup=False)
-        self._remedy = Static(classes="part", markup=False)
+        self._fix = Static(classes="part", markup=False)
 
-    def parts(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         with Page(id="finding-page"):
             yield self._evidence
             yield self._code
-            yield self._remedy
+            yield self._fix
             yield self._caption
             yield self._chart
 
     def _formatted(self, value: float) -> str:
         return self.spell(quantity(value, self._unit)) if value else "0"
 
-    def show_view(self, view: View, entry: Entry, words: str) -> None:
-        """The same finding as it stands by now; the last one, if it has gone."""
+    def show(self, frame: Frame) -> None:
+        """Show the finding as it is now, or as it last was if it has gone."""
+        view = frame.view
         again = [f for f in view.findings if f.key == self._finding.key]
         self._finding = again[0] if again else self._finding
         f = self._finding
-        self.headline(self.spell(f.headline), words)
-        self.say(self._evidence, self._text(evidence(f)))
+        self.headline(self.spell(f.headline), frame.status)
+        self.write(self._evidence, self._text(evidence(f)))
         self._show_code()
         panel = view.panel(f.curve) or view.panel("latency")
         if panel is not None:
             self._unit = panel.unit
-            self.say(self._caption, Text(self.spell(title(panel.name)), "bold"))
-            show_curve(self._chart, panel, (), None, time.monotonic())
+            self.write(self._caption, Text(self.spell(panel_title(panel.name)), "bold"))
+            show_curve(self._chart, panel, (), (), time.monotonic())
 
     def _show_code(self) -> None:
         f, key = self._finding, code_key(self._finding)
@@ -113,8 +113,8 @@ class FindingScreen(LiveScreen):
                 self._reading = key
                 self._read_code(f, key)
             return
-        self.say(self._code, self._text(source(f, found.lines, self.app.size.width - 3)))
-        self.say(self._remedy, self._text(remedy(f, found.change)))
+        self.write(self._code, self._text(source(f, found.lines, self.app.size.width - 3)))
+        self.write(self._fix, self._text(describe_fix(f, found.change)))
 
     @work(thread=True, exclusive=True)
     def _read_code(self, f: Finding, key: CodeKey) -> None:
@@ -130,6 +130,7 @@ class FindingScreen(LiveScreen):
 
 
 def evidence(f: Finding) -> Text:
+    """Return what was measured, what it costs and what else it explains."""
     text = Text()
     text.append(f"{f.sentence}\n", "bold")
     text.append(
@@ -137,12 +138,12 @@ def evidence(f: Finding) -> Text:
         f"confidence {f.confidence}.\n"
     )
     for symptom in f.symptoms:
-        text.append(f"It explains {symptom.cause}: {symptom.sentence}\n")
+        text.append(f"Also explains {symptom.cause}: {symptom.sentence}\n")
     return text
 
 
 def source(f: Finding, lines: Sequence[str], width: int) -> Text:
-    """The lines around the culprit, which is marked; a long one goes on under itself."""
+    """Return the lines around the culprit, which is marked; long lines are wrapped."""
     text = Text()
     if not lines or not 0 < f.line <= len(lines):
         return text
@@ -155,11 +156,12 @@ def source(f: Finding, lines: Sequence[str], width: int) -> Text:
     return text
 
 
-def remedy(f: Finding, change: str) -> Text:
+def describe_fix(f: Finding, change: str) -> Text:
+    """Return why it happens, what to write instead, and what to expect of that."""
     text = Text()
     text.append("Why   ", "bold")
     text.append(f"{f.mechanism}\n")
-    text.append("Mend  ", "bold")
+    text.append("Fix   ", "bold")
     text.append(f"{f.fix.summary}\n\n")
     for line in change.splitlines():
         text.append(f"    {line}\n", "italic" if line.startswith("# ") else "")
@@ -172,6 +174,6 @@ def remedy(f: Finding, change: str) -> Text:
 
 
 def _from_here(file: str) -> str:
-    """As it is called in the directory in which tfslowtop was started, if it is in there."""
+    """Return the path relative to the directory that tfslowtop was started in, if the file is below it."""
     here = Path.cwd()
     return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file

@@ -1,4 +1,4 @@
-"""One panel over the whole screen, for a talk: what the last row must be able to read is large."""
+"""One panel full screen, for a talk: what the last row of the room has to read is large."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Digits, Static
 
-from ...catalogue.find import Entry
 from ...state.view import PanelView, View
 from ...stats.trend import describe_slope
 from ..format import SIGNS, quantity
+from ..frame import Frame
 from ..widgets.charts.chart import Chart
 from ..widgets.charts.drawing import OUTLIERS, Mode
-from ..widgets.charts.panel import title
+from ..widgets.charts.panel import panel_title
 from .detail import show_curve
 from .live import LiveScreen
-from .main import FIXED
+from .main import STANDARD_PANELS
 
 
-class Big(Horizontal):
-    """A number in large digits with small words beside it; one bold line where only ASCII is allowed."""
+class BigNumber(Horizontal):
+    """A number in large digits with small words beside it; one bold line in ASCII mode."""
 
     def __init__(self, *, ascii: bool, id: str) -> None:
         super().__init__(id=id, classes="big")
@@ -51,8 +51,8 @@ class Big(Horizontal):
 class FocusScreen(LiveScreen):
     BINDINGS = [
         Binding("F", "close", "Back", show=False),
-        Binding("tab,right,l", "turn(1)", "Next panel", key_display="tab"),
-        Binding("shift+tab,left,h", "turn(-1)", "Panel before", show=False),
+        Binding("tab,right,l", "cycle(1)", "Next panel", key_display="tab"),
+        Binding("shift+tab,left,h", "cycle(-1)", "Previous panel", show=False),
     ]
 
     def __init__(self, quantity: str, *, ascii: bool = False) -> None:
@@ -60,18 +60,18 @@ class FocusScreen(LiveScreen):
         self.quantity = quantity
         self._unit = ""
         self._names: tuple[str, ...] = (quantity,)
-        self._now = Big(ascii=ascii, id="focus-now")
-        self._effect = Big(ascii=ascii, id="focus-effect")
+        self._now = BigNumber(ascii=ascii, id="focus-now")
+        self._effect = BigNumber(ascii=ascii, id="focus-effect")
         self._verdict = Static(id="focus-verdict", markup=False)
         self._chart = self._new_chart()
         self._fixes = Static(id="focus-fixes", markup=False)
-        self._last: tuple[View, Entry, str] | None = None
+        self._frame: Frame | None = None
 
     def _new_chart(self) -> Chart:
         mode: Mode = "ascii" if self.ascii else "block"
         return Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, classes="focus-chart")
 
-    def parts(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         with Horizontal(id="focus-numbers"):
             yield self._now
             yield self._effect
@@ -83,37 +83,37 @@ class FocusScreen(LiveScreen):
     def _formatted(self, value: float) -> str:
         return self.spell(quantity(value, self._unit)) if value else "0"
 
-    async def action_turn(self, step: int) -> None:
-        place = self._names.index(self.quantity) if self.quantity in self._names else 0
-        self.quantity = self._names[(place + step) % len(self._names)]
-        # Another quantity has another scale and gutter.
+    async def action_cycle(self, step: int) -> None:
+        index = self._names.index(self.quantity) if self.quantity in self._names else 0
+        self.quantity = self._names[(index + step) % len(self._names)]
+        # Another quantity has another scale and another gutter.
         old, self._chart = self._chart, self._new_chart()
         await self.query_one("#focus-curve").mount(self._chart)
         await old.remove()
-        if self._last is not None:
-            self.call_after_refresh(self.show_view, *self._last)
+        if self._frame is not None:
+            self.call_after_refresh(self.show, self._frame)
 
-    def show_view(self, view: View, entry: Entry, words: str) -> None:
-        self._last = (view, entry, words)
-        self._names = tuple(sorted((panel.name for panel in view.panels), key=_place))
+    def show(self, frame: Frame) -> None:
+        self._frame, view = frame, frame.view
+        self._names = tuple(sorted((panel.name for panel in view.panels), key=_order))
         panel = view.panel(self.quantity)
-        self.headline(entry.title, words)
+        self.headline(frame.title, frame.status)
         if panel is None:
             return
         self._unit = panel.unit
         number, _, unit = quantity(panel.now, panel.unit).partition(" ")
         known = math.isfinite(panel.now)
-        self._now.show(number if known else "-", self.spell(f"{unit}\n{title(panel.name)}".strip()))
+        self._now.show(number if known else "-", self.spell(f"{unit}\n{panel_title(panel.name)}".strip()))
         effect = self._last_effect(view)
         self._effect.show(*effect)
         self._effect.display = bool(effect[0])
-        self.say(self._verdict, self._judgement(panel, view))
-        baseline = self.baselines.get(panel.name)
-        show_curve(self._chart, panel, view.marks, entry.scenario, time.monotonic(), baseline)
-        self.say(self._fixes, self._fix_line(view, entry))
+        self.write(self._verdict, self._verdict_line(panel, view))
+        baseline = frame.baselines.get(panel.name)
+        show_curve(self._chart, panel, view.marks, frame.fixes, time.monotonic(), baseline)
+        self.write(self._fixes, self._fix_lines(frame))
 
     def _last_effect(self, view: View) -> tuple[str, str]:
-        """What the newest toggle did, while it is the newest thing."""
+        """Return the ratio of the newest toggle and its meaning, if it is known and there is one."""
         marks = view.marks
         if not marks or marks[-1].effect is None or self.quantity != "latency":
             return "", ""
@@ -124,7 +124,7 @@ class FocusScreen(LiveScreen):
         number = f"x{ratio:.2f}" if ratio < 2 else f"x{ratio:.1f}" if ratio < 100 else f"x{ratio:,.0f}"
         return number, f"{effect.verdict}\nthan before"
 
-    def _judgement(self, panel: PanelView, view: View) -> Text:
+    def _verdict_line(self, panel: PanelView, view: View) -> Text:
         direction = panel.trend.direction if panel.trend else ""
         sign = SIGNS.get(direction, "")
         self._verdict.set_class(direction == "rising", "-rising")
@@ -136,17 +136,17 @@ class FocusScreen(LiveScreen):
             words += f"   before: {describe_slope(effect.before)}"
         return Text(self.spell(words), "bold", no_wrap=True, overflow="ellipsis")
 
-    def _fix_line(self, view: View, entry: Entry) -> Text:
+    def _fix_lines(self, frame: Frame) -> Text:
         text = Text(no_wrap=True, overflow="ellipsis")
-        for n, fix in enumerate(entry.scenario.fixes if entry.scenario else ()):
-            on = fix.id in view.fixes
+        for n, fix in enumerate(frame.fixes):
+            on = fix.id in frame.view.fixes
             text.append(self.spell(f"{n + 1} {'[x]' if on else '[ ]'} {fix.title}"), "bold" if on else "")
             text.append("\n")
         text.rstrip()
         return text
 
 
-def _place(name: str) -> int:
-    """In the order of the main screen."""
+def _order(name: str) -> int:
+    """Sort as on the main screen."""
     kind = name.partition(".")[0]
-    return FIXED.index(kind) if kind in FIXED else len(FIXED)
+    return STANDARD_PANELS.index(kind) if kind in STANDARD_PANELS else len(STANDARD_PANELS)

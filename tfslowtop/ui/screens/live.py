@@ -1,8 +1,6 @@
-"""What the screens have in common that open over the main one and show the run while it goes on."""
+"""Base of the screens that open over the main one and show the run while it goes on."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -12,18 +10,14 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from ...catalogue.find import Entry
-from ...state.view import View
 from ..format import headline, plain
-from ..widgets.footer import Keys
-from .terminal_size import FitsTerminal
-
-#: The smallest terminal that everything fits into.
-SMALLEST = (60, 16)
+from ..frame import Frame
+from ..widgets.footer import KeyFooter
+from .terminal_size import SMALLEST, LatestSizeOnly, TooSmallNotice, is_too_small
 
 
 class Page(VerticalScroll):
-    """What does not fit is a few lines down; the keys of the list work here, too."""
+    """A scrolling page, with the keys that lists have."""
 
     BINDINGS = [
         Binding("j", "scroll_down", "Down", show=False),
@@ -33,11 +27,11 @@ class Page(VerticalScroll):
     ]
 
 
-class LiveScreen(FitsTerminal, Screen[None]):
-    """Gets every new view while it is on top."""
+class LiveScreen(LatestSizeOnly, Screen[None]):
+    """Is given every new frame while it is on top."""
 
     class Opened(Message):
-        """It is there and has nothing to show yet."""
+        """The screen is mounted and has nothing to show yet."""
 
     BINDINGS = [Binding("escape", "close", "Back")]
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
@@ -45,36 +39,36 @@ class LiveScreen(FitsTerminal, Screen[None]):
 
     #: The quantity that it shows, if it shows one.
     quantity = ""
-    #: The level that was marked, by quantity.
-    baselines: Mapping[str, float] = {}
 
     def __init__(self, *, ascii: bool = False) -> None:
         super().__init__(classes="live -ascii" if ascii else "live")
         self.ascii = ascii
         self._headline = Static(classes="headline", markup=False)
-        self._said: dict[Static, Text] = {}
+        self._too_small = TooSmallNotice()
+        self._written: dict[Static, Text] = {}
 
     def compose(self) -> ComposeResult:
         yield self._headline
-        yield from self.parts()
-        yield Static(classes="too-small", markup=False)
-        yield Keys()
+        yield from self.compose_body()
+        yield self._too_small
+        yield KeyFooter()
 
-    def parts(self) -> ComposeResult:
-        """What stands between the headline and the footer."""
+    def compose_body(self) -> ComposeResult:
+        """Yield what stands between the headline and the footer."""
         yield from ()
 
-    def show_view(self, view: View, entry: Entry, words: str) -> None:
-        """`words` says what the run is doing, as the main screen's headline does."""
+    def show(self, frame: Frame) -> None:
+        """Draw this frame."""
 
     def on_mount(self) -> None:
         self.post_message(self.Opened())
 
     def on_resize(self) -> None:
-        width, height = self.app.size
-        self.query_one(".too-small", Static).update(
-            f"tfslowtop needs {SMALLEST[0]}x{SMALLEST[1]} characters.\nThis terminal has {width}x{height}."
-        )
+        self._too_small.show_size(self.app.size)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action == "close" or not is_too_small(self.app.size)
 
     def action_close(self) -> None:
         self.dismiss()
@@ -82,15 +76,14 @@ class LiveScreen(FitsTerminal, Screen[None]):
     # Writing
 
     def spell(self, text: str) -> str:
+        """Return the text in ASCII where that is asked for."""
         return plain(text) if self.ascii else text
 
-    def headline(self, title: str, words: str = "") -> None:
-        self.say(self._headline, headline(title, words, self.app.size.width, ascii=self.ascii))
+    def headline(self, title: str, status: str = "") -> None:
+        self.write(self._headline, headline(title, status, self.app.size.width, ascii=self.ascii))
 
-    def say(self, widget: Static, text: Text) -> bool:
-        """Writes a text, if it is not the one that stands there."""
-        if self._said.get(widget) == text:
-            return False
-        self._said[widget] = text
-        widget.update(text)
-        return True
+    def write(self, widget: Static, text: Text) -> None:
+        """Update a widget, unless it shows this text already."""
+        if self._written.get(widget) != text:
+            self._written[widget] = text
+            widget.update(text)

@@ -1,4 +1,4 @@
-"""What the target writes itself. The screen follows the end until somebody scrolls up."""
+"""The program's output. The screen follows its end until somebody scrolls up."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
 
-from ...catalogue.find import Entry
-from ...state.view import MAX_OUTPUT, View
+from ...state.view import MAX_OUTPUT
 from ..format import plain
+from ..frame import Frame
 from ..output_text import lines
 from .live import LiveScreen
 
 
-class Lines(ScrollView, can_focus=True):
+class OutputLines(ScrollView, can_focus=True):
     """Lines of plain text, of which only the visible ones cost anything."""
 
     BINDINGS = [
@@ -39,7 +39,7 @@ class Lines(ScrollView, can_focus=True):
         self._lines = new
         self.virtual_size = Size(max(map(cell_len, new), default=0), len(new))
         if following:
-            # After the layout: only then the end is where the new size says.
+            # After the layout, which moves the end to where the new size says.
             self.call_after_refresh(self.scroll_end, animate=False, x_axis=False)
         self.refresh()
 
@@ -53,13 +53,13 @@ class Lines(ScrollView, can_focus=True):
 class TypedLine(Input):
     BINDINGS = [
         Binding("enter", "submit", "Send", key_display="enter"),
-        Binding("escape", "screen.type_no_more", "Back"),
+        Binding("escape", "screen.stop_typing", "Back"),
     ]
 
 
 class OutputScreen(LiveScreen):
     class Typed(Message):
-        """A line for the program, which may be asking for one."""
+        """A line for the program's standard input."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -68,29 +68,31 @@ class OutputScreen(LiveScreen):
     AUTO_FOCUS = "#output"
     BINDINGS = [
         Binding("o", "close", "Back", show=False),
-        Binding("t", "type", "Type", tooltip="Type a line for the program"),
+        Binding("t", "type", "Type", tooltip="Type a line of input for the program"),
     ]
 
     def __init__(self, *, ascii: bool = False, typing: bool = False) -> None:
         super().__init__(ascii=ascii)
-        self._lines = Lines(id="output")
-        self._line = TypedLine(placeholder="a line for the program; enter sends it", id="typed", compact=True)
+        self._lines = OutputLines(id="output")
+        self._line = TypedLine(placeholder="input for the program; enter sends it", id="typed", compact=True)
         self._line.display = False
         self._typing = typing
         self._shown: str | None = None
 
-    def parts(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         yield self._lines
         yield self._line
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "type" or self._typing
+        if action == "type" and not self._typing:
+            return False
+        return super().check_action(action, parameters)
 
     def action_type(self) -> None:
         self._line.display = True
         self._line.focus()
 
-    def action_type_no_more(self) -> None:
+    def action_stop_typing(self) -> None:
         self._line.display = False
         self._lines.focus()
 
@@ -100,11 +102,12 @@ class OutputScreen(LiveScreen):
         self.post_message(self.Typed(event.value + "\n"))
         self._line.value = ""
 
-    def show_view(self, view: View, entry: Entry, words: str) -> None:
-        self.headline(f"Output of {entry.path.name}", words)
+    def show(self, frame: Frame) -> None:
+        view = frame.view
+        self.headline(f"Output of {frame.file_name}", frame.status)
         if view.ended is not None and self._typing:
             self._typing = False
-            self.action_type_no_more()
+            self.action_stop_typing()
             self.refresh_bindings()
         if view.output == self._shown:
             return
@@ -113,5 +116,5 @@ class OutputScreen(LiveScreen):
         if self.ascii:
             rows = [plain(row) for row in rows]
         if len(view.output) >= MAX_OUTPUT:
-            rows.insert(0, "(what came before is not kept here; --output FILE keeps all of it)")
-        self._lines.show(rows or [f"(it has written nothing{'' if view.ended else ' so far'})"])
+            rows.insert(0, "(older output is not kept; --output FILE saves all of it)")
+        self._lines.show(rows or ["(no output)" if view.ended else "(no output yet)"])

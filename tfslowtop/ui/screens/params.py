@@ -1,4 +1,4 @@
-"""The parameters of the running scenario, in a small form."""
+"""A dialog with the parameters of the running scenario."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from textual.widgets import Input, Static
 
 from ...scenario import Param, Scenario, ScenarioError
 from ..format import plain
-from .terminal_size import FitsTerminal
+from .terminal_size import LatestSizeOnly
 
 
-class ParamsScreen(FitsTerminal, ModalScreen["dict[str, str] | None"]):
-    """Gives the new values as texts, or None if nothing is to change."""
+class ParamsScreen(LatestSizeOnly, ModalScreen["dict[str, str] | None"]):
+    """Returns the new values as texts, or None if nothing should change."""
 
     BINDINGS = [
         Binding("escape", "cancel", "Cancel"),
@@ -30,22 +30,22 @@ class ParamsScreen(FitsTerminal, ModalScreen["dict[str, str] | None"]):
         self._scenario = scenario
         self._values = values
         self._ascii = ascii
-        self._trouble = Static(id="params-trouble", markup=False)
+        self._error = Static(id="params-error", markup=False)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="params-box"):
-            yield Static("Enter sets up again with these, escape leaves all as it is.", markup=False)
+            yield Static("Enter restarts with these values; Esc cancels.", markup=False)
             with VerticalScroll(can_focus=False):
                 for param in self._scenario.params:
                     yield Static(self._label(param), classes="param-label", markup=False)
                     value = self._values.get(param.name, str(param.default))
                     yield Input(value, id=f"param-{param.name}", compact=True)
-            yield self._trouble
+            yield self._error
 
     def _label(self, param: Param) -> str:
         allowed = f"; one of {', '.join(map(str, param.choices))}" if param.choices else ""
         large = f"; gpu: {param.gpu}" if param.gpu is not None else ""
-        text = f"{param.name}: {param.help}{allowed} (usually {param.default}{large})"
+        text = f"{param.name}: {param.help}{allowed} (default: {param.default}{large})"
         return plain(text) if self._ascii else text
 
     @on(Input.Submitted)
@@ -56,7 +56,7 @@ class ParamsScreen(FitsTerminal, ModalScreen["dict[str, str] | None"]):
         try:
             self._scenario.values(texts)
         except ScenarioError as error:
-            self._trouble.update(plain(error.message) if self._ascii else error.message)
+            self._error.update(plain(error.message) if self._ascii else error.message)
             return
         self.dismiss(texts)
 

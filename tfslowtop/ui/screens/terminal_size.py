@@ -1,25 +1,34 @@
-"""Screens that follow the terminal's size, however fast it changes."""
+"""How screens follow the terminal's size, however fast it changes, and the notice that it is too small."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.command import CommandPalette
+from textual.geometry import Size
 from textual.screen import Screen
+from textual.widgets import Static
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump as _Base
 else:
     _Base = object  # a mixin: Textual finds a screen's styles by its first base that is a widget
 
+#: The smallest terminal that the panels, the fixes and the footer fit into.
+SMALLEST = (60, 16)
 
-class FitsTerminal(_Base):
-    """Drops what it is told of sizes that the terminal no longer has.
 
-    Textual's screens answer every change of size by queueing another one for themselves. When two sizes are
-    in the queue at once, they take turns for ever, and nothing else is done any more. The newest size always
-    comes, as the app sends it after it has changed its own.
+def is_too_small(size: Size) -> bool:
+    """Return whether a terminal of this size shows nothing but the size that it should have."""
+    return size.width < SMALLEST[0] or size.height < SMALLEST[1]
+
+
+class LatestSizeOnly(_Base):
+    """Ignore resize events for sizes that the terminal no longer has.
+
+    Textual's screens answer every resize by queueing another one for themselves. With two sizes in the queue
+    they alternate forever, and nothing else gets done. The newest size always arrives, because the app sends
+    it after changing its own.
     """
 
     async def on_event(self, event: events.Event) -> None:
@@ -27,9 +36,18 @@ class FitsTerminal(_Base):
             await super().on_event(event)
 
 
-class BaseScreen(FitsTerminal, Screen[None]):
-    """What is under all the others."""
+class BackgroundScreen(LatestSizeOnly, Screen[None]):
+    """The empty screen under all others."""
 
 
-class Palette(FitsTerminal, CommandPalette):
-    """The command palette."""
+class TooSmallNotice(Static):
+    """Takes the place of everything else in a terminal that is too small."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+
+    def show_size(self, size: Size) -> None:
+        needed = f"{SMALLEST[0]}x{SMALLEST[1]}"
+        self.update(
+            f"tfslowtop needs {needed} characters.\nThis terminal has {size.width}x{size.height}.\nq quits."
+        )

@@ -1,4 +1,4 @@
-"""The footer: as many keys as fit, instead of one that is cut in the middle."""
+"""The footer: as many keys as fit, none of them cut off in the middle."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
 
-class Keys(Footer):
-    """The first ones count most; `?` and the palette have them all."""
+class KeyFooter(Footer):
+    """Shows the first keys, which matter most; `?` and the palette list them all."""
 
     def __init__(self) -> None:
         super().__init__(compact=True)
+        # Textual waits for the first change of bindings before it shows any: at start, that is a blank line.
+        self.set_reactive(Footer._bindings_ready, True)
         self._width = 0
 
     def compose(self) -> ComposeResult:
@@ -22,7 +24,7 @@ class Keys(Footer):
             if not key.has_class("-command-palette"):
                 room -= _width(key)
                 if room < 0:
-                    room = -1  # nor anything after it, or the order would change with the width
+                    room = -1  # nothing after it either, or the order would change with the width
                     continue
             yield key
 
@@ -32,5 +34,5 @@ class Keys(Footer):
 
 
 def _width(key: FooterKey) -> int:
-    """In the compact form: the key, a blank, the words, a blank."""
+    """Return the width in compact form: the key, a blank, the description, a blank."""
     return len(key.key_display) + len(key.description) + 2

@@ -1,7 +1,7 @@
-"""Curves on the screen: `Curve` for a panel, `Chart` with axes for a screen of its own.
+"""Widgets that draw curves: `Plot` for a panel, `Chart` with axes for a screen of its own.
 
-Built on `render_line`: a refresh costs what its changed rows cost. Textual writes a changed row again as a
-whole, whatever part of it was asked for, so rows are the unit in which this compares and repaints.
+Built on `render_line`, so that a refresh costs what its changed rows cost. Textual rewrites a changed row as
+a whole, whichever part of it was asked for, so rows are the unit of comparison and repainting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tfslowtop.ui.widgets.charts.drawing import (
+from .drawing import (
     CurveData,
     Mode,
     StickyScale,
@@ -36,21 +36,21 @@ Line = Sequence[tuple[str, str]]
 _NOTHING = CurveData.of([])
 
 
-class Curve(Widget):
-    """A scrolling curve over the whole widget, the newest column at the right."""
+class Plot(Widget):
+    """A scrolling curve that fills the widget, with the newest column at the right."""
 
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"curve--{role}" for role in ("bar", "range", "mark", "ghost", "gap", "axis", "label")
     }
-    # Colour and text style only: blanks belong to the run beside them, so a background would bleed.
-    # Bar and range share a colour, as every change of colour is about 40 bytes; the shade tells them apart.
+    # Colour and text style only: a blank takes the style beside it, so a background would bleed.
+    # Bar and range share a colour, because every change of colour costs about 40 bytes; their shades differ.
     DEFAULT_CSS = """
-    Curve { height: 3; }
-    Curve > .curve--bar, Curve > .curve--range { color: $primary; }
-    Curve > .curve--mark { color: $warning; text-style: bold; }
-    Curve > .curve--ghost, Curve > .curve--gap { color: $foreground 55%; }
-    Curve > .curve--axis, Curve > .curve--label { color: $foreground 55%; }
+    Plot { height: 3; }
+    Plot > .curve--bar, Plot > .curve--range { color: $primary; }
+    Plot > .curve--mark { color: $warning; text-style: bold; }
+    Plot > .curve--ghost, Plot > .curve--gap { color: $foreground 55%; }
+    Plot > .curve--axis, Plot > .curve--label { color: $foreground 55%; }
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Curve(Widget):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """`outliers`: how many towering columns may stick out of the top instead of setting the scale."""
+        """`outliers`: how many columns may exceed the top instead of setting the scale."""
         super().__init__(name=name, id=id, classes=classes)
         self._data = data
         self._mode: Mode = mode
@@ -81,7 +81,7 @@ class Curve(Widget):
 
     @property
     def columns(self) -> int:
-        """How many columns of data fit: what a caller should aggregate to."""
+        """The number of data columns that fit, which callers should aggregate to."""
         return self.size.width * columns_per_cell(self._mode)
 
     @property
@@ -91,7 +91,7 @@ class Curve(Widget):
 
     @property
     def mode(self) -> Mode:
-        """Which characters draw it."""
+        """The kind of characters that draw it."""
         return self._mode
 
     @mode.setter
@@ -101,7 +101,7 @@ class Curve(Widget):
             self._redraw()
 
     def update(self, data: CurveData, now: float | None = None) -> None:
-        """Show this; rows that come out the same are not painted. `now` (seconds) moves the scale."""
+        """Show this data, repainting only rows that change. The scale follows `now` (seconds)."""
         self._data = data
         self._now = time.monotonic() if now is None else now
         self._redraw()
@@ -120,7 +120,7 @@ class Curve(Widget):
             self.refresh(*changed)
 
     def _draw_all(self) -> Size:
-        # Translucent colours depend on what is behind; asked once a drawing, as the answer is dear.
+        # Translucent colours depend on what is behind. Looked up once per drawing, because it is expensive.
         background = self.background_colors[1]
         if background != self._styled_on:
             self._role_styles.clear()
@@ -130,11 +130,11 @@ class Curve(Widget):
         return size
 
     def draw_lines(self, width: int, height: int) -> list[Line]:
-        """All `height` lines, each `width` cells wide."""
+        """Return all `height` lines, each `width` cells wide."""
         return self._rows(self._fitted(width), height)
 
     def _rows(self, data: CurveData, height: int) -> list[Line]:
-        # The screen ticks more often than a column fills: most of the time nothing is new.
+        # The screen updates more often than a column fills: most of the time nothing is new.
         key = (data.key(), height, self._upper, self._mode)
         if key != self._key:
             self._key = key
@@ -142,7 +142,7 @@ class Curve(Widget):
         return self._body
 
     def _fitted(self, width: int) -> CurveData:
-        """The data for that many cells; also brings the scale up to date with what is in sight."""
+        """Return the data for that many cells, and adapt the scale to what is visible."""
         data = fit(self._data, width * columns_per_cell(self._mode))
         self._upper = self._scale.update(peak(data, self._outliers), self._now)
         return data
@@ -161,7 +161,7 @@ class Curve(Widget):
         return Strip(segments, size.width)
 
     def _styled(self, line: Line) -> Iterator[tuple[str, Style]]:
-        # Our own cache, because refresh() empties Textual's.
+        # A cache of our own, because refresh() empties Textual's.
         for text, role in line:
             if role not in self._role_styles:
                 self._role_styles[role] = self.get_component_rich_style(f"curve--{role}")
@@ -174,7 +174,7 @@ class Curve(Widget):
 
 @dataclass(frozen=True, slots=True)
 class XAxis:
-    """What the left edge of the first column and the right edge of the last one stand for."""
+    """The values at the left edge of the first column and at the right edge of the last."""
 
     first: float
     last: float
@@ -190,7 +190,7 @@ class XAxis:
 
 
 def nice_ticks(first: float, last: float, most: int) -> list[float]:
-    """At most `most` round numbers from `first` to `last`, preferably with both ends."""
+    """Return at most `most` round numbers from `first` to `last`, both ends included if possible."""
     span = last - first
     if not (math.isfinite(span) and span > 0) or most < 2:
         return []
@@ -207,8 +207,8 @@ def _divides(step: float, span: float) -> bool:
     return parts > 1.5 and abs(parts - round(parts)) < 1e-6
 
 
-def _place(width: int, texts: Sequence[tuple[int, str]]) -> str:
-    """Texts centred on their cells, moved inside the edges, left out where they would touch another."""
+def place_labels(width: int, texts: Sequence[tuple[int, str]]) -> str:
+    """Centre texts on their cells, moved inside the edges; leave out those that would touch another."""
     cells = [" "] * width
     for centre, text in texts:
         start = max(0, min(width - len(text), centre - len(text) // 2))
@@ -218,8 +218,8 @@ def _place(width: int, texts: Sequence[tuple[int, str]]) -> str:
     return "".join(cells)
 
 
-class Chart(Curve):
-    """A curve with axes and the names of the marks on top; sheds these when there is no room for them."""
+class Chart(Plot):
+    """A curve with axes, and labels of the marks on top, as far as there is room for these."""
 
     DEFAULT_CSS = "Chart { height: 1fr; }"
 
@@ -246,7 +246,7 @@ class Chart(Curve):
         return self._body_width(self.size.width) * columns_per_cell(self._mode)
 
     def update(self, data: CurveData, now: float | None = None, *, x_axis: XAxis | None = None) -> None:
-        """As for a curve; an `x_axis` stays until the next one is given."""
+        """Show this data; an `x_axis` stays until the next one is given."""
         self._x_axis = x_axis or self._x_axis
         super().update(data, now)
 
@@ -257,13 +257,13 @@ class Chart(Curve):
         x_axis = self._x_axis if height >= 5 and len(self._data.mid) else None
         top = 1 if height >= 7 else 0
         rows = height - top - (2 if x_axis else 0)
-        self._fitted(width)  # the bound first: its label decides how wide the gutter is
+        self._fitted(width)  # the bound first: its label determines the width of the gutter
         most = max(2, min(5, rows // 2 + 1))
         ticks = {
             max(0, math.ceil(rows * tick / self._upper - 1e-6) - 1): self._formatter(tick)
             for tick in nice_ticks(0.0, self._upper, most)
         }
-        # It only ever widens: a gutter that follows its labels would move the whole picture.
+        # It never gets narrower: a gutter that follows its labels would move the whole picture.
         self._gutter = max(self._gutter, *(len(text) + 2 for text in ticks.values()), 0)
         body = self._body_width(width)
         gutter = width - body
@@ -272,7 +272,7 @@ class Chart(Curve):
         if top:
             per_cell = columns_per_cell(self._mode)
             names = [(m // per_cell, n) for m, n in zip(data.marks, data.labels, strict=False)]
-            lines.append([(" " * gutter + _place(body, names), "mark")])
+            lines.append([(" " * gutter + place_labels(body, names), "mark")])
         for y, row in enumerate(self._rows(data, rows)):
             lines.append([*self._y_axis(ticks.get(rows - 1 - y), gutter), *row])
         if x_axis:
@@ -289,10 +289,12 @@ class Chart(Curve):
         per_cell = (axis.last - axis.first) / len(self._data.mid) * columns_per_cell(self._mode)
         left = axis.last - per_cell * width
         ticks = nice_ticks(left, axis.last, max(2, width // 12)) if per_cell > 0 else []
-        # Against the last cell, so that "now" stands under the newest column.
+        # Aligned with the last cell, so that "now" stands under the newest column.
         cells = {min(width - 1, max(0, math.floor((tick - left) / per_cell))): tick for tick in ticks}
         corner, plain, mark = "+-+" if self._mode == "ascii" else "└─┬"
         rule = "".join(mark if x in cells else plain for x in range(width))
-        names = _place(width, [(x, axis.label(tick)) for x, tick in sorted(cells.items(), reverse=True)])
+        names = place_labels(
+            width, [(x, axis.label(tick)) for x, tick in sorted(cells.items(), reverse=True)]
+        )
         edge = " " * (gutter - 1) + corner if gutter else ""
         return [[(edge + rule, "axis")], [(" " * gutter + names, "label")]]

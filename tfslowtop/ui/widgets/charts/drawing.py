@@ -1,9 +1,9 @@
-"""A curve as rows of characters. Pure: arrays in, text with roles out, nothing of the screen.
+"""Draws a curve as rows of characters. Pure: arrays in, text with roles out, nothing of the screen.
 
-Three decisions shape it. The baseline is zero and the upper bound is sticky, so noise looks flat and a
+Three decisions shape it. The lower edge is zero and the upper bound is sticky, so noise looks flat and a
 climb looks like a climb. A column keeps its minimum and maximum, so one slow call among a thousand stays
-visible. Whatever colour says, the glyph says too; and as a change of colour costs about 40 bytes on the
-wire, a blank takes the colour of its neighbour and a row that would flicker between colours gets one.
+visible. The glyph says whatever the colour says. As a change of colour costs about 40 bytes on the wire, a
+blank takes the colour of its neighbour, and a row that would alternate between colours gets only one.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mode = Literal["block", "braille", "ascii"]
 Role = Literal["bar", "range", "mark", "ghost", "gap"]
-Run = tuple[str, Role]
-Row = list[Run]
+Span = tuple[str, Role]
+"""Characters of one role that follow each other."""
+Row = list[Span]
 
 ROLES: tuple[Role, ...] = ("gap", "bar", "range", "mark", "ghost")
 _GAP, _BAR, _RANGE, _MARK, _GHOST = range(5)
 _BLANK = ord(" ")
-# Beyond this many runs, ghost and range give up their colour (their glyphs still tell them apart).
-MAX_RUNS = 10
-#: Columns that may tower above all others. The first call of a tf.function traces for seconds, and a value is
-#: held until the next one comes: a few columns are that one call.
+# With more spans in a row, ghost and range lose their colour (their glyphs still differ).
+MAX_SPANS = 10
+#: Columns that may exceed all others without setting the scale. The first call of a tf.function traces for
+#: seconds, and a value is held until the next one comes, so that call fills a few columns.
 OUTLIERS = 6
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 _TINY, _HUGE = 1e-300, 1e300
@@ -43,20 +44,20 @@ class CurveData:
     mid: Floats
     hi: Floats
     marks: tuple[int, ...] = ()
-    """Columns in which a fix was switched on or off."""
+    """Columns in which a fix was toggled."""
     ghost: Floats | None = None
-    """What `mid` was when the baseline was taken, column by column; NaN where there is nothing to say."""
+    """The baseline, column by column; NaN where there is none."""
     labels: tuple[str, ...] = ()
-    """What is written on top of each mark, where there is room."""
+    """The label on top of each mark, where there is room."""
 
     def key(self) -> tuple[object, ...]:
-        """Equal for equal pictures; costs about a hundredth of drawing one."""
+        """Return a key that is equal for equal pictures. It costs about a hundredth of drawing one."""
         ghost = None if self.ghost is None else self.ghost.tobytes()
         return self.lo.tobytes(), self.mid.tobytes(), self.hi.tobytes(), self.marks, ghost
 
     @classmethod
     def of(cls, mid: Floats | list[float], marks: tuple[int, ...] = ()) -> CurveData:
-        """Columns that hold one value each."""
+        """Return columns that hold one value each."""
         values = np.asarray(mid, np.float64)
         return cls(values, values, values, marks)
 
@@ -64,7 +65,7 @@ class CurveData:
 @dataclass(frozen=True, slots=True)
 class _Glyphs:
     bar: NDArray[np.uint32]
-    """By how many eighths of the cell are filled, 0 to 8."""
+    """Indexed by the number of eighths of the cell that are filled, 0 to 8."""
     span: NDArray[np.uint32]
     """The same for what lies between `mid` and `hi`: a thin line at its foot, then a shade."""
     ghost: int
@@ -89,12 +90,12 @@ _BRAILLE = 0x2800
 
 
 def columns_per_cell(mode: Mode) -> int:
-    """How many columns of data one character shows."""
+    """Return how many columns of data one character shows."""
     return 2 if mode == "braille" else 1
 
 
 def fit(data: CurveData, columns: int) -> CurveData:
-    """The newest columns, at the right edge; gaps at the left where there are too few."""
+    """Return the newest columns; where there are too few, gaps at the left."""
     have = len(data.mid)
     shift = columns - have
     if shift == 0 and all(0 <= mark < columns for mark in data.marks):
@@ -117,11 +118,11 @@ def fit(data: CurveData, columns: int) -> CurveData:
 
 
 def peak(data: CurveData, outliers: int = 0) -> float:
-    """The largest finite value that the scale has to hold; 0.0 where there is none.
+    """Return the largest finite value that the scale has to hold; 0.0 where there is none.
 
-    With `outliers` the typical values set the scale: that many columns may stick out of the top if they tower
+    With `outliers` the typical values set the scale: that many columns may exceed the top if they are far
     above all others (the first call of a tf.function traces for seconds), and maxima count up to 1.4 times
-    the highest typical value (a busy machine has one in every column). What sticks out is still marked.
+    the highest typical value (a busy machine has one in every column). What exceeds the top is marked.
     """
     if not outliers:
         return _largest(data.hi, data.mid, data.ghost)
@@ -141,14 +142,14 @@ def _largest(*arrays: Floats | None) -> float:
 
 
 def nice_ceiling(value: float) -> float:
-    """The smallest of 1, 2, 2.5, 5 × 10ⁿ that is not below `value`."""
+    """Return the smallest of 1, 2, 2.5, 5 × 10ⁿ that is not below `value`."""
     value = min(max(value, _TINY), _HUGE)
     base = 10.0 ** math.floor(math.log10(value))
     return next((n * base for n in _NICE if value <= n * base * (1 + 1e-9)), 10.0 * base)
 
 
 def _bound(peak: float) -> float:
-    """The round number nearest to 1.25 × `peak` that leaves a little room above it."""
+    """Return the round number nearest to 1.25 × `peak` that leaves a little room above it."""
     roomy, tight = nice_ceiling(1.25 * peak), nice_ceiling(1.06 * peak)
     return tight if 1.25 * peak / tight < roomy / (1.25 * peak) else roomy
 
@@ -167,9 +168,9 @@ class StickyScale:
         self._low_since: float | None = None
 
     def update(self, peak: float, now: float) -> float:
-        """The bound for a window whose largest value is `peak`, at `now` (seconds)."""
+        """Return the bound for a window whose largest value is `peak`, at `now` (seconds)."""
         if not (math.isfinite(peak) and peak > 0):
-            # Nothing to go by: stay, so that a pause in the data does not move the chart.
+            # Nothing to go by: keep it, so that a gap in the data does not move the chart.
             return self._upper or self._floor or 1.0
         lower = max(_bound(1.15 * peak), self._floor)
         if self._upper is None or peak > 0.95 * self._upper:
@@ -184,32 +185,32 @@ class StickyScale:
 
 
 class FixedScale(StickyScale):
-    """For what has a natural bound, such as per cent: given as `floor`, it is the ceiling, too."""
+    """For quantities with a natural bound, such as per cent: `floor` is the ceiling, too."""
 
     def update(self, peak: float, now: float) -> float:
         return self._floor or 1.0
 
 
 def draw(data: CurveData, height: int, upper: float, mode: Mode = "block") -> list[Row]:
-    """`height` rows from the top, each as runs whose texts add up to one character per cell."""
+    """Return `height` rows from the top, each as spans that add up to one character per cell."""
     if len(data.mid) % columns_per_cell(mode):
         data = fit(data, len(data.mid) + 1)
     if height <= 0 or not len(data.mid):
         return [[] for _ in range(max(0, height))]
     upper = min(max(upper, _TINY), _HUGE) if math.isfinite(upper) and upper > 0 else 1.0
     if mode == "braille":
-        return _runs(*_draw_braille(data, height, upper))
-    return _runs(*_draw_bars(data, height, upper, _ASCII if mode == "ascii" else _BLOCK))
+        return _spans(*_draw_braille(data, height, upper))
+    return _spans(*_draw_bars(data, height, upper, _ASCII if mode == "ascii" else _BLOCK))
 
 
 def _levels(values: Floats, upper: float, steps: int) -> Ints:
-    """0 to `steps`; rounded, so that noise below half a step does not show. NaN becomes 0."""
+    """Scale values to 0 to `steps`, rounded so that noise below half a step does not show. NaN becomes 0."""
     # fmax prefers the number to NaN; bounded before it is scaled, nothing can overflow.
     return np.rint(np.minimum(np.fmax(values, 0.0), upper) * (steps / upper)).astype(np.int64)
 
 
 def _bounds(data: CurveData) -> tuple[Floats, Floats]:
-    """`lo` and `hi` with what is missing, or on the wrong side of `mid`, replaced by `mid`."""
+    """Return `lo` and `hi`, replaced by `mid` where they are missing or on the wrong side of it."""
     known = ~np.isnan(data.mid)
     return (
         np.where(known, np.fmin(data.lo, data.mid), np.nan),
@@ -225,13 +226,13 @@ def _draw_bars(data: CurveData, height: int, upper: float, glyphs: _Glyphs) -> G
     steps = 8 * height
     known = ~np.isnan(data.mid)
     _, hi = _bounds(data)
-    # A value of zero keeps one eighth: that is how it differs from a gap.
+    # A value of zero keeps one eighth, to differ from a gap.
     mid_level = np.where(known, np.maximum(_levels(data.mid, upper, steps), 1), 0)
     hi_level = np.where(known, np.maximum(_levels(hi, upper, steps), mid_level), 0)
     foot = (8 * np.arange(height - 1, -1, -1))[:, None]
     filled = np.minimum(np.maximum(mid_level - foot, 0), 8)
     spanned = np.minimum(np.maximum(hi_level - foot, 0), 8)
-    # The cell that holds the top of the bar shows the range instead where that is half a cell or more.
+    # The cell with the top of the bar shows the range instead if that covers half a cell or more.
     in_bar = (filled > 0) & (spanned - filled < 4)
     chars = np.where(in_bar, glyphs.bar[filled], glyphs.span[spanned])
     roles = np.where(in_bar, np.uint8(_BAR), (spanned > 0) * np.uint8(_RANGE))
@@ -258,7 +259,7 @@ def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
     lo, hi = _bounds(data)
     mid_level = _levels(data.mid, upper, top)
     first, last = _levels(lo, upper, top), _levels(hi, upper, top)
-    # Reach half-way for the neighbour on the left: the line has no holes where it is steep.
+    # Reach half-way to the neighbour on the left, so that a steep line has no holes.
     before, joined = mid_level[:-1], known[:-1] & known[1:]
     first[1:] = np.where(joined, np.minimum(first[1:], before + 1), first[1:])
     last[1:] = np.where(joined, np.maximum(last[1:], before - 1), last[1:])
@@ -267,7 +268,7 @@ def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
     chars = np.where(line > 0, _BRAILLE + line, _BLANK).astype(np.uint32)
     roles = np.where(line > 0, _BAR, _GAP).astype(np.uint8)
     if data.ghost is not None:
-        # One dot per cell against the line's two: dotted against solid.
+        # One dot per cell against the line's two: dotted, not solid.
         seen = ~np.isnan(data.ghost) & (np.arange(len(known)) % 2 == 0)
         dotted = _cells((dots == _levels(data.ghost, upper, top)) & seen)
         free = (dotted > 0) & (line == 0)
@@ -283,14 +284,14 @@ def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
 
 
 def _cells(dots: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """Four rows and two columns of dots to one character each."""
+    """Combine four rows and two columns of dots into one character each."""
     height, width = dots.shape[0] // 4, dots.shape[1] // 2
     cells: NDArray[np.uint32] = (dots.reshape(height, 4, width, 2) * _BRAILLE_BITS).sum(axis=(1, 3))
     return cells
 
 
-def _runs(chars: NDArray[np.uint32], roles: NDArray[np.uint8]) -> list[Row]:
-    """Cells to runs. A blank joins the run on its left, or at the very left the first one."""
+def _spans(chars: NDArray[np.uint32], roles: NDArray[np.uint8]) -> list[Row]:
+    """Combine cells into spans. A blank joins the span on its left, or at the very left the first one."""
     inked = chars != _BLANK
     cell = np.where(inked, np.arange(chars.shape[1]), 0)
     source = np.maximum(np.maximum.accumulate(cell, axis=1), inked.argmax(axis=1)[:, None])
@@ -299,7 +300,7 @@ def _runs(chars: NDArray[np.uint32], roles: NDArray[np.uint8]) -> list[Row]:
     for codes, row in zip(chars.astype("<u4"), roles, strict=True):
         text = codes.tobytes().decode("utf-32-le")
         cuts = (row[1:] != row[:-1]).nonzero()[0]
-        if len(cuts) >= MAX_RUNS:
+        if len(cuts) >= MAX_SPANS:
             row[(row == _RANGE) | (row == _GHOST)] = _BAR
             cuts = (row[1:] != row[:-1]).nonzero()[0]
         edges = [0, *(cuts + 1).tolist(), len(text)]

@@ -1,4 +1,4 @@
-"""How the values of one quantity are spread: bars over a logarithmic axis, with the quantiles marked."""
+"""The distribution of a quantity: bars over a logarithmic axis, with the quantiles marked."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 
 from ....stats.spread import Spread
 from ...format import plain, quantity
-from .chart import Chart, Line, XAxis, _place, nice_ticks
+from .chart import Chart, Line, XAxis, nice_ticks, place_labels
 from .drawing import CurveData, Mode, StickyScale, nice_ceiling
 
 
-class _Own(StickyScale):
-    """Each picture stands for itself: there is no curve that scrolls and could jump."""
+class _FittedScale(StickyScale):
+    """A scale per picture: nothing scrolls here that could jump."""
 
     def update(self, peak: float, now: float) -> float:
         return nice_ceiling(peak) if peak > 0 else 1.0
 
 
 class Histogram(Chart):
-    """Latencies spread over decades, so the axis is logarithmic: a tail is as visible as the bulk."""
+    """Latencies spread over decades. On a logarithmic axis the tail is as visible as the bulk."""
 
     def __init__(self, *, mode: Mode = "block", id: str | None = None) -> None:
-        super().__init__(mode=mode, id=id, scale=_Own(), formatter=lambda value: quantity(value, ""))
+        super().__init__(mode=mode, id=id, scale=_FittedScale(), formatter=lambda value: quantity(value, ""))
         self._unit = ""
-        self._gutter = len("5,000") + 2  # from the start: the bars follow from the room that is left
+        self._gutter = len("5,000") + 2  # from the start, because the bars depend on the room that is left
 
     def show(self, spread: Spread, unit: str, now: float) -> None:
         histogram = spread.histogram(max(10, self.columns // 2))
@@ -36,7 +36,7 @@ class Histogram(Chart):
         self._unit = unit
         counts, edges = histogram.counts, np.log(histogram.edges)
         room = max(len(counts), self.columns)
-        # Every bar equally wide, or a bar that is one cell wider would look like more.
+        # All bars equally wide: one that is a cell wider would look like more.
         wide = room // len(counts)
         values = np.full(room, np.nan)
         values[: wide * len(counts)] = np.where(counts > 0, counts, np.nan).repeat(wide)
@@ -63,13 +63,13 @@ class Histogram(Chart):
         }
         corner, plain_cell, mark = "+-+" if self.mode == "ascii" else "└─┬"
         rule = "".join(mark if x in cells else plain_cell for x in range(width))
-        names = _place(width, [(x, axis.label(tick)) for x, tick in sorted(cells.items())])
+        names = place_labels(width, [(x, axis.label(tick)) for x, tick in sorted(cells.items())])
         edge = " " * (gutter - 1) + corner if gutter else ""
         return [[(edge + rule, "axis")], [(" " * gutter + names, "label")]]
 
 
 def _ticks(first: float, last: float, most: int) -> Sequence[float]:
-    """Logarithms of round numbers between two logarithms; over many decades powers of ten alone."""
+    """Return logarithms of round numbers between two logarithms; over many decades only powers of ten."""
     if last - first < math.log(4):
         return [
             math.log(tick) for tick in nice_ticks(math.exp(first), math.exp(last), max(2, most)) if tick > 0

@@ -1,4 +1,4 @@
-"""A panel: a line with the name, the numbers and the verdict, and the curve under it."""
+"""A panel: a line with name, numbers and verdict, and a curve below it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from textual.widgets import Static
 
 from ....state.view import Mark, PanelView
 from ...format import SIGNS, plain_text, quantity
-from .chart import Curve
+from .chart import Plot
 from .drawing import OUTLIERS, CurveData
 
-#: What a gauge is called on the screen; a name that is not here speaks for itself.
+#: What a quantity is called on the screen; other names are shown as they are.
 NAMES = {
     "latency": "latency per iteration",
     "rss": "host memory",
@@ -25,11 +25,12 @@ NAMES = {
     "Python ops": "time in Python ops",
     "waiting for data": "time waiting for data",
 }
-#: The same where there is less room than for all the numbers.
+#: Shorter names, for panels without room for all the numbers.
 SHORT = {"latency": "latency", "Python ops": "Python ops", "waiting for data": "data wait"}
 
 
-def title(name: str) -> str:
+def panel_title(name: str) -> str:
+    """Return what a quantity is called on the screen."""
     if name.startswith("gpu.") and name.endswith(".memory"):
         return f"GPU {name.split('.')[1]} memory"
     if name.startswith("tf.gpu."):
@@ -37,16 +38,16 @@ def title(name: str) -> str:
     return NAMES.get(name, name)
 
 
-def curve_data(
+def chart_data(
     view: PanelView,
     marks: tuple[Mark, ...],
     baseline: float | None,
     label: Callable[[Mark], str] = lambda mark: "",
 ) -> CurveData:
-    """The curve with what stands in it: the toggles, and the level that was marked."""
+    """Return the curve with the toggles and the baseline that are drawn into it."""
     curve = view.curve
-    places = [((mark.at - curve.start_ns) // curve.width_ns, mark) for mark in marks]
-    seen = [(column, label(mark)) for column, mark in places if 0 <= column < len(curve.mid)]
+    columns_of = [((mark.at - curve.start_ns) // curve.width_ns, mark) for mark in marks]
+    seen = [(column, label(mark)) for column, mark in columns_of if 0 <= column < len(curve.mid)]
     ghost = np.full(len(curve.mid), baseline) if baseline is not None else None
     columns, labels = tuple(column for column, _ in seen), tuple(text for _, text in seen)
     return CurveData(curve.lo, curve.mid, curve.hi, columns, ghost, labels)
@@ -54,13 +55,13 @@ def curve_data(
 
 class Panel(Vertical, can_focus=True):
     class Opened(Message):
-        """Somebody wants to see this one large."""
+        """Somebody wants to see this panel in full."""
 
         def __init__(self, quantity: str) -> None:
             super().__init__()
             self.quantity = quantity
 
-    BINDINGS = [Binding("enter", "open", "Detail", key_display="enter", tooltip="This panel in full")]
+    BINDINGS = [Binding("enter", "open", "Detail", key_display="enter", tooltip="Show this panel in full")]
     DEFAULT_CSS = """
     Panel { height: auto; }
     Panel > .panel--line { height: 1; width: 1fr; }
@@ -71,10 +72,10 @@ class Panel(Vertical, can_focus=True):
         self.quantity = name
         self._ascii = ascii
         self._line = Static(classes="panel--line", markup=False)
-        self.curve = Curve(mode="ascii" if ascii else "block", outliers=OUTLIERS)
-        self.heading = title(name)
+        self.curve = Plot(mode="ascii" if ascii else "block", outliers=OUTLIERS)
+        self.heading = panel_title(name)
         self._shown: tuple[str, ...] = ()
-        self._said = 0.0
+        self._written_at = 0.0
         self._fit = (0, 0)
 
     def compose(self) -> ComposeResult:
@@ -82,7 +83,7 @@ class Panel(Vertical, can_focus=True):
         yield self.curve
 
     def on_mount(self) -> None:
-        self.say(())
+        self.write_line(())
 
     def on_click(self) -> None:
         self.action_open()
@@ -90,8 +91,10 @@ class Panel(Vertical, can_focus=True):
     def action_open(self) -> None:
         self.post_message(self.Opened(self.quantity))
 
-    def say(self, numbers: tuple[str, ...], direction: str = "", words: str = "", note: str = "") -> None:
-        """Writes the line, if it is not the one that stands there."""
+    def write_line(
+        self, numbers: tuple[str, ...], direction: str = "", words: str = "", note: str = ""
+    ) -> None:
+        """Write the line, unless it stands there already."""
         shown = (*numbers, direction, words, note, self.heading, str(self.size.width))
         if shown == self._shown:
             return
@@ -111,13 +114,13 @@ class Panel(Vertical, can_focus=True):
             text.append(verdict, "bold" if direction in ("rising", "falling") else "")
         self._line.set_class(direction == "rising", "-rising")
         self._line.set_class(direction == "falling", "-falling")
-        # One line whatever it says: a layout of the whole screen, four times a second, is for nothing.
+        # Always one line, so that the screen needs no layout, four times a second.
         self._line.update(plain_text(text) if self._ascii else text, layout=False)
 
     def _fitting(self, numbers: tuple[str, ...], width: int) -> tuple[str, tuple[str, ...]]:
-        """The heading and as many of the numbers as there is room for.
+        """Return the heading and as many numbers as fit.
 
-        What was left out stays out as long as the panel keeps its width: nothing comes and goes with a digit.
+        A number that did not fit stays out until the width changes: nothing comes and goes with a digit.
         """
         if self._fit[0] != self.size.width:
             self._fit = (self.size.width, 0)
@@ -130,9 +133,9 @@ class Panel(Vertical, can_focus=True):
         return shapes[-1]
 
     def clear(self) -> None:
-        """As if nothing had been measured."""
-        self._said = 0.0
-        self.say(())
+        """Show the panel as if nothing had been measured."""
+        self._written_at = 0.0
+        self.write_line(())
         self.curve.update(CurveData.of([]))
 
     def show(
@@ -144,14 +147,14 @@ class Panel(Vertical, can_focus=True):
         note: str = "",
         instead: str = "",
     ) -> None:
-        """`instead` is said in the place of the view's numbers."""
+        """Show numbers and curve; `instead` replaces the view's numbers."""
         numbers = [instead or quantity(view.now, view.unit)]
         if not instead and view.median == view.median:  # not NaN
             numbers += [f"median {quantity(view.median, view.unit)}", f"p95 {quantity(view.p95, view.unit)}"]
-        known = view.now == view.now  # a verdict without a value would only be noise
-        # Digits that change more often than twice a second are not read, only paid for.
-        if now - self._said >= 0.45 or not self._shown[:1]:
-            self._said = now
+        known = view.now == view.now  # a verdict without a value would be noise
+        # Nobody reads digits that change more often than twice a second.
+        if now - self._written_at >= 0.45 or not self._shown[:1]:
+            self._written_at = now
             direction = view.trend.direction if view.trend and known else ""
-            self.say(tuple(numbers) if known else (), direction, view.words if known else "", note)
-        self.curve.update(curve_data(view, marks, baseline), now)
+            self.write_line(tuple(numbers) if known else (), direction, view.words if known else "", note)
+        self.curve.update(chart_data(view, marks, baseline), now)

@@ -1,4 +1,4 @@
-"""The GPUs of a view, as text: what each of them does, and which one the main screen shows. Pure."""
+"""Rows for the GPUs of a view, and the choice of the one that the main screen shows. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ....diagnosis.conditions import is_unused
 from ....sensors.nvml import throttle_words
 from ....state.view import Gpu, View
 from ...format import gibibytes, quantity
-from .meter_rows import NA, Row
+from .meter_rows import NA, MeterRow
 
-#: With more devices than this, two lines each.
+#: With more devices than this, each gets two lines only.
 _ROOMY = 2
-#: Percent that another device must be busier by before the main screen turns to it: no flicker.
+#: Percent by which another device must be busier before the main screen switches to it: no flicker.
 _BUSIER = 25.0
 
 
 def order(label: str) -> tuple[int, ...]:
-    """Ten comes after nine, and a slice (0:1) after its device."""
+    """Sort ten after nine, and a slice (0:1) after its device."""
     return tuple(int(part) if part.isdigit() else 0 for part in label.split(":"))
 
 
 def gpus_of(view: View) -> tuple[Gpu, ...]:
-    """The devices; of a run that only has readings, those that these name."""
+    """Return the devices; for a run that only has readings, those that the readings name."""
     if view.no_gpu:
         return ()
     if view.gpus:
@@ -35,7 +35,7 @@ def gpus_of(view: View) -> tuple[Gpu, ...]:
 
 
 def shown_gpu(view: View, before: str = "") -> str:
-    """The device that the target uses, or else the busiest; the one that was shown `before` if it will do."""
+    """Return the device that the target uses, or else the busiest; prefer the one shown `before`."""
     ranks = {gpu.label: _rank(view.readings, gpu) for gpu in gpus_of(view)}
     if not ranks:
         return before
@@ -57,16 +57,16 @@ def used_of_total(view: View, label: str) -> str:
     return _used(readings.get(at), readings.get(f"{at}.total"))
 
 
-def gpu_rows(view: View) -> list[Row]:
+def gpu_rows(view: View) -> list[MeterRow]:
     gpus = gpus_of(view)
     if not gpus:
-        return [Row("GPU", (view.no_gpu or "looking for one …",))]
+        return [MeterRow("GPU", (view.no_gpu or "looking for one …",))]
     numbers = _numbers(view, gpus)
     names = {gpu.name for gpu in gpus}
-    rows: list[Row] = []
+    rows: list[MeterRow] = []
     if len(gpus) > _ROOMY:
         what = names.pop() if len(names) == 1 else "GPUs"
-        rows.append(Row(f"{len(gpus)} ×", (what or "GPUs",), title=True))
+        rows.append(MeterRow(f"{len(gpus)} ×", (what or "GPUs",), title=True))
         for gpu in gpus:
             rows += _dense(view, gpu, numbers.get(gpu.label), gpu.name if names else "")
     else:
@@ -75,26 +75,28 @@ def gpu_rows(view: View) -> list[Row]:
     matched = set(numbers.values())
     known = {name.split(".")[2] for name in view.readings if name.startswith("tf.gpu.")}
     for number in sorted(known - {str(n) for n in matched}, key=order):
-        # TensorFlow's number cannot be told to be one of these: its order is unknown from outside.
-        rows.append(Row(f"TF GPU:{number}", _allocator(view.readings, number), f"tf.gpu.{number}.memory"))
+        # Which device TensorFlow numbers this way is unknown: its order cannot be seen from outside.
+        rows.append(
+            MeterRow(f"TF GPU:{number}", _allocator(view.readings, number), f"tf.gpu.{number}.memory")
+        )
     return rows
 
 
 def _numbers(view: View, gpus: Sequence[Gpu]) -> dict[str, int]:
-    """TensorFlow's number of each device, where it is known."""
+    """Return TensorFlow's number of each device, where it is known."""
     if len(gpus) == 1 and gpus[0].visible is None:
         return {gpus[0].label: 0}
     return {gpu.label: gpu.number for gpu in gpus if gpu.number is not None}
 
 
-def _roomy(view: View, gpu: Gpu, number: int | None) -> list[Row]:
+def _roomy(view: View, gpu: Gpu, number: int | None) -> list[MeterRow]:
     readings, at = view.readings, f"gpu.{gpu.label}"
     get = readings.get
     seen = f"TensorFlow's GPU:{number}" if number is not None else ""
     parts = (gpu.name, seen, _hidden(gpu))
-    title = Row(f"GPU {gpu.label}", tuple(filter(None, parts)), title=True)
+    title = MeterRow(f"GPU {gpu.label}", tuple(filter(None, parts)), title=True)
     if get(f"{at}.lost"):
-        return [title, Row("lost", (_LOST,), trouble=True)]
+        return [title, MeterRow("lost", (_LOST,), trouble=True)]
     memory = (
         _used(get(f"{at}.memory"), get(f"{at}.memory.total")),
         f"this program {gibibytes(get(f'{at}.memory.own'))}",
@@ -107,14 +109,16 @@ def _roomy(view: View, gpu: Gpu, number: int | None) -> list[Row]:
     )
     rows = [
         title,
-        Row("memory", memory, f"{at}.memory", get(f"{at}.memory.total")),
-        Row("busy", busy, f"{at}.utilisation", 100.0, _contended(readings, at)),
-        Row("clock", _clock(readings, at), f"{at}.clock", get(f"{at}.clock.max"), _throttled(readings, at)),
-        Row("heat", _heat(readings, at)),
+        MeterRow("memory", memory, f"{at}.memory", get(f"{at}.memory.total")),
+        MeterRow("busy", busy, f"{at}.utilisation", 100.0, _contended(readings, at)),
+        MeterRow(
+            "clock", _clock(readings, at), f"{at}.clock", get(f"{at}.clock.max"), _throttled(readings, at)
+        ),
+        MeterRow("heat", _heat(readings, at)),
     ]
     if number is not None and gpu.visible is not False:
-        # In memory's own scale: what is taken and what of it is in use stand under each other.
-        row = Row(
+        # In the scale of the memory row above it: taken and in use can be compared.
+        row = MeterRow(
             "TensorFlow",
             _allocator(readings, number, get(f"{at}.memory.own")),
             f"tf.gpu.{number}.memory",
@@ -124,11 +128,11 @@ def _roomy(view: View, gpu: Gpu, number: int | None) -> list[Row]:
     return rows
 
 
-def _dense(view: View, gpu: Gpu, number: int | None, name: str) -> list[Row]:
+def _dense(view: View, gpu: Gpu, number: int | None, name: str) -> list[MeterRow]:
     readings, at = view.readings, f"gpu.{gpu.label}"
     get = readings.get
     if get(f"{at}.lost"):
-        return [Row(f"GPU {gpu.label}", (name, _LOST), trouble=True)]
+        return [MeterRow(f"GPU {gpu.label}", (name, _LOST), trouble=True)]
     taken, (*heat, traffic) = get(f"{at}.memory.others"), _heat(readings, at)
     memory = [
         name,
@@ -143,14 +147,14 @@ def _dense(view: View, gpu: Gpu, number: int | None, name: str) -> list[Row]:
     busy = f"busy {_number(get(f'{at}.utilisation'), '%')}"
     others = get(f"{at}.utilisation.others")
     return [
-        Row(
+        MeterRow(
             f"GPU {gpu.label}",
             tuple(filter(None, memory)),
             f"{at}.memory",
             get(f"{at}.memory.total"),
             _contended(readings, at) or _throttled(readings, at),
         ),
-        Row(
+        MeterRow(
             "",
             (
                 *_clock(readings, at),
@@ -163,7 +167,7 @@ def _dense(view: View, gpu: Gpu, number: int | None, name: str) -> list[Row]:
     ]
 
 
-_LOST = "it has fallen off the bus, or was reset; looked for again every few seconds"
+_LOST = "it has fallen off the bus or was reset; checked again every few seconds"
 
 
 def _hidden(gpu: Gpu) -> str:
@@ -171,7 +175,7 @@ def _hidden(gpu: Gpu) -> str:
 
 
 def _contended(readings: Mapping[str, float], at: str) -> bool:
-    """Others there are the program's trouble only if it works there, too."""
+    """Return whether others slow the program down: only if it uses the device, too."""
     mine = {
         name.removeprefix(f"{at}."): value for name, value in readings.items() if name.startswith(f"{at}.")
     }
@@ -186,7 +190,7 @@ def _clock(readings: Mapping[str, float], at: str) -> tuple[str, ...]:
     clock, top, mask = (readings.get(f"{at}.{name}") for name in ("clock", "clock.max", "throttle"))
     text = f"{_number(clock)} of {_number(top)} MHz" if clock is not None else NA
     if mask is None:
-        return text, f"why low: {NA}"
+        return text, f"throttle reason: {NA}"
     words = throttle_words(int(mask))
     if not words:
         return (text,)
@@ -206,9 +210,7 @@ def _allocator(readings: Mapping[str, float], number: object, own: float | None 
     used, peak, limit = (readings.get(f"tf.gpu.{number}.{name}") for name in ("memory", "peak", "limit"))
     if used is None:
         return (NA,)
-    taken = (
-        f" of {gibibytes(limit)} that it may take" if limit else f" of {gibibytes(own)} taken" if own else ""
-    )
+    taken = f" of a limit of {gibibytes(limit)}" if limit else f" of {gibibytes(own)} taken" if own else ""
     return f"{gibibytes(used)} in use{taken}", f"peak {gibibytes(peak)}"
 
 

@@ -1,4 +1,4 @@
-"""The machine around the program, as text: memory, CPU, and what the system holds it back by. Pure."""
+"""Rows for the host: memory, CPU, and what the system limits the program by. Pure."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ....diagnosis.causes.memory_pressure import MAJOR, PRESSURE
 from ....diagnosis.conditions import FULL
 from ....state.recent_readings import KEPT
 from ...format import digits, quantity
-from .meter_rows import NA, Row
+from .meter_rows import NA, MeterRow
 
 
-def host_rows(readings: Mapping[str, float]) -> list[Row]:
+def host_rows(readings: Mapping[str, float]) -> list[MeterRow]:
     if "machine.cpus" not in readings and "rss" not in readings:
-        return [Row("Host", ("nothing was read yet",))]
+        return [MeterRow("Host", ("no readings yet",))]
     return [
-        Row("Host", _machine(readings), title=True),
+        MeterRow("Host", _machine(readings), title=True),
         _memory(readings),
         _cpu(readings),
         _others(readings),
-        Row("threads", _threads(readings)),
+        MeterRow("threads", _threads(readings)),
         _paging(readings),
         _pressure(readings),
         _quota(readings),
         _limit(readings),
-        Row("disk", (f"{_size(readings.get('disk.read'))}/s read, not from the cache",)),
-        Row("tfslowtop", _own_cost(readings)),
+        MeterRow("disk", (f"{_size(readings.get('disk.read'))}/s read, cache excluded",)),
+        MeterRow("tfslowtop", _own_cost(readings)),
     ]
 
 
@@ -40,98 +40,98 @@ def _machine(readings: Mapping[str, float]) -> tuple[str, ...]:
     )
 
 
-def _memory(readings: Mapping[str, float]) -> Row:
+def _memory(readings: Mapping[str, float]) -> MeterRow:
     children = readings.get("children", 0.0)
     parts = [
         f"{_size(readings.get('rss'))} resident",
-        f"{_size(readings.get('uss'))} of it its alone",
+        f"{_size(readings.get('uss'))} private",
         (
             f"{_plural(children, 'child', 'children')} {_size(readings.get('children.rss'))}"
             if children
             else "no children"
         ),
     ]
-    return Row("memory", tuple(parts), "rss")
+    return MeterRow("memory", tuple(parts), "rss")
 
 
-def _cpu(readings: Mapping[str, float]) -> Row:
+def _cpu(readings: Mapping[str, float]) -> MeterRow:
     wait, allowed, cores = (readings.get(n) for n in ("cpu.wait", "cpu.allowed", "machine.cpus"))
     parts = [f"{_percent(readings.get('cpu'))} of a core"]
     if readings.get("children"):
         parts.append(f"children {_percent(readings.get('children.cpu'))}")
     if allowed is not None and cores is not None and allowed < cores:
-        parts.append(f"may use {allowed:.0f} of {cores:.0f} cores")
-    parts.append(f"ready but without a core {_percent(wait)} of the time")
-    # In its own scale: one busy thread among 64 cores would be a line at the bottom.
-    return Row("CPU", tuple(parts), "cpu", trouble=(wait or 0.0) >= READY)
+        parts.append(f"allowed on {allowed:.0f} of {cores:.0f} cores")
+    parts.append(f"waits for a core {_percent(wait)} of the time")
+    # On a scale of its own: one busy thread of 64 cores would be a line at the bottom.
+    return MeterRow("CPU", tuple(parts), "cpu", trouble=(wait or 0.0) >= READY)
 
 
-def _others(readings: Mapping[str, float]) -> Row:
+def _others(readings: Mapping[str, float]) -> MeterRow:
     parts = [
-        f"{_percent(readings.get('machine.others'))} by other processes",
-        f"{_percent(readings.get('machine.cpu'))} by all, of {_percent(_whole(readings))}",
+        f"{_percent(readings.get('machine.others'))} used by other processes",
+        f"{_percent(readings.get('machine.cpu'))} of {_percent(_whole(readings))} in total",
     ]
     if readings.get("machine.steal", 0.0) >= 1:
-        parts.append(f"{_percent(readings['machine.steal'])} stolen by other guests of this host")
-    return Row("others", tuple(parts), "machine.others", _whole(readings))
+        parts.append(f"{_percent(readings['machine.steal'])} stolen by other virtual machines")
+    return MeterRow("others", tuple(parts), "machine.others", _whole(readings))
 
 
 def _threads(readings: Mapping[str, float]) -> tuple[str, ...]:
     gave, lost = (readings.get(f"switches.{kind}") for kind in ("voluntary", "involuntary"))
     return (
         _count(readings.get("threads")),
-        f"the main one waits {_count(gave)} times and is put aside {_count(lost)} times per s",
+        f"main thread: {_count(gave)} voluntary, {_count(lost)} involuntary switches/s",
     )
 
 
-def _paging(readings: Mapping[str, float]) -> Row:
+def _paging(readings: Mapping[str, float]) -> MeterRow:
     major, swapped = readings.get("faults.major"), readings.get("swap")
     parts = (
         f"{_count(readings.get('faults.minor'))} page faults/s",
-        f"{_count(major)} of them wait for a disk",
+        f"{_count(major)} of them from disk",
         f"{_size(swapped)} swapped out",
         f"machine {_size(readings.get('machine.swap'))}",
     )
-    return Row("paging", parts, trouble=(major or 0.0) >= MAJOR)
+    return MeterRow("paging", parts, trouble=(major or 0.0) >= MAJOR)
 
 
-def _pressure(readings: Mapping[str, float]) -> Row:
+def _pressure(readings: Mapping[str, float]) -> MeterRow:
     found = {kind: readings.get(f"pressure.{kind}") for kind in ("cpu", "memory", "io")}
     if all(value is None for value in found.values()):
-        return Row("pressure", (f"{NA}: this kernel does not tell (PSI)",))
+        return MeterRow("pressure", (f"{NA}: this kernel does not report it (PSI)",))
     cpu, memory, disk = map(_percent, found.values())
     parts = (f"tasks waited for a CPU {cpu}", f"memory {memory}", f"disks {disk} of the time")
-    return Row("pressure", parts, trouble=(found["memory"] or 0.0) >= PRESSURE)
+    return MeterRow("pressure", parts, trouble=(found["memory"] or 0.0) >= PRESSURE)
 
 
-def _quota(readings: Mapping[str, float]) -> Row:
+def _quota(readings: Mapping[str, float]) -> MeterRow:
     quota, throttled, waited = (readings.get(f"cgroup.cpu.{n}") for n in ("quota", "throttled", "waited"))
     if quota is None:
-        return Row("CPU quota", ("none",))
+        return MeterRow("CPU quota", ("none",))
     parts = (
         f"{quota:g} cores",
-        f"used up in {_percent(throttled)} of its periods",
+        f"used up in {_percent(throttled)} of the periods",
         f"{digits(waited) if waited is not None else NA} s lost per s",
     )
-    return Row("CPU quota", parts, trouble=(throttled or 0.0) >= THROTTLED)
+    return MeterRow("CPU quota", parts, trouble=(throttled or 0.0) >= THROTTLED)
 
 
-def _limit(readings: Mapping[str, float]) -> Row:
+def _limit(readings: Mapping[str, float]) -> MeterRow:
     limit, used, working = (readings.get(f"cgroup.memory{n}") for n in (".limit", "", ".working"))
     if limit is None:
-        return Row("mem. limit", ("none",))
+        return MeterRow("mem. limit", ("none",))
     parts = (
         f"{_size(used)} of {_size(limit)}",
-        f"{_size(working)} without what the kernel would drop",
-        f"met {_count(readings.get('cgroup.memory.hits'))} times per s",
+        f"{_size(working)} without reclaimable cache",
+        f"reached {_count(readings.get('cgroup.memory.hits'))} times/s",
     )
-    return Row("mem. limit", parts, trouble=(working or 0.0) >= FULL * limit)
+    return MeterRow("mem. limit", parts, trouble=(working or 0.0) >= FULL * limit)
 
 
 def _own_cost(readings: Mapping[str, float]) -> tuple[str, ...]:
     host, gpu = (readings.get(f"sensor.{kind}") for kind in ("host", "gpu"))
     return (
-        f"reading the host takes {_fine(host)} of a core, the GPUs {_fine(gpu)}",
+        f"reading the host costs {_fine(host)} of a core, the GPUs {_fine(gpu)}",
         f"curves show the last {KEPT // 60} min",
     )
 

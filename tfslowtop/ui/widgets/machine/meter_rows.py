@@ -1,4 +1,4 @@
-"""A sheet of rows: a label, words that wrap under themselves, and a small curve. Pure: rows in, text out."""
+"""Rows of the machine screen: a label, wrapped text, and a small curve. Pure: rows in, text out."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from rich.text import Text
 from ...format import plain
 from ..charts.drawing import CurveData, draw, nice_ceiling
 
-#: Said for what the system does not tell.
+#: Shown for what the system does not report.
 NA = "NA"
 
 _LABEL = 13
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MeterRow:
     label: str
     parts: tuple[str, ...]
-    """What stands beside it; lines break between these first."""
+    """The text beside the label; lines break between these parts first."""
     history: str = ""
-    """The name of the readings that its curve shows."""
+    """The name of the reading that its curve shows."""
     upper: float | None = None
-    """The value at the curve's top; None takes a round number above all of them."""
+    """The value at the top of the curve; None takes a round number above all values."""
     trouble: bool = False
-    """Something that slows the program down: marked by a sign, not by colour alone."""
+    """Whether this slows the program down: marked by a sign, not by colour alone."""
     title: bool = False
 
 
-def write(
-    rows: Sequence[Row],
+def write_rows(
+    rows: Sequence[MeterRow],
     histories: Mapping[str, Sequence[float]],
     width: int,
     ascii: bool,
     colour: str = "",
 ) -> Text:
-    """The sheet, `width` characters wide at most; `colour` is for the curves."""
+    """Return all rows as one text, at most `width` characters wide; `colour` is for the curves."""
     columns = 10 if width < 70 else 16 if width < 100 else 24
     text = Text()
     for n, row in enumerate(rows):
@@ -59,9 +59,9 @@ def write(
 
 
 def wrap(parts: tuple[str, ...], first: int, rest: int, dot: str = " · ") -> list[str]:
-    """Parts with a dot between them, broken between parts, and inside of one only where it must be.
+    """Join parts with dots and wrap them, between parts where that is possible.
 
-    `first` and `rest` are the widths: beside the curve, and below it.
+    `first` is the width of the first line, beside the curve, and `rest` that of the lines below it.
     """
     lines: list[str] = []
     for part in parts:
@@ -74,7 +74,7 @@ def wrap(parts: tuple[str, ...], first: int, rest: int, dot: str = " · ") -> li
 
 
 def spark(values: Sequence[float], columns: int, upper: float | None, ascii: bool) -> str:
-    """One line high, the newest at the right; several values share a column where there are many."""
+    """Return a curve of one line, the newest value at the right; many values share a column."""
     if not len(values):
         return ""
     per_column = math.ceil(len(values) / columns)
@@ -86,9 +86,9 @@ def spark(values: Sequence[float], columns: int, upper: float | None, ascii: boo
     means = np.where(count > 0, np.where(known, cells, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
     largest = float(np.nanmax(means)) if count.any() else 0.0
     top = upper if upper is not None and upper > 0 else nice_ceiling(1.1 * largest) if largest > 0 else 1.0
-    # An eighth stays free at the top: the curves of two rows must not run into one.
+    # An eighth stays free at the top, so that the curves of two rows do not touch.
     rows = draw(CurveData.of(np.minimum(means, top)), 1, top * 8 / 7, "ascii" if ascii else "block")
-    return "".join(run for run, _ in rows[0])
+    return "".join(span for span, _ in rows[0])
 
 
 def _spell(text: str, ascii: bool) -> str:

@@ -1,4 +1,4 @@
-"""What the tour says, at the foot of the screen."""
+"""The caption of the tour, above the footer."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class Caption(Static):
         self._shown = words
         text = Text(plain(words) if self._ascii else words, "bold")
         if not self._readonly:
-            text.append("\nany key takes over", "not bold italic")
+            text.append("\nPress any key to take over.", "not bold italic")
         self.update(text)

@@ -1,4 +1,4 @@
-"""The card of a scenario: what is claimed and where, what is measured right now, and how it works."""
+"""The card of a scenario: the claim and its source, what is measured so far, and how it works."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.widgets import Static
 from ....catalogue.find import Entry
 from ...format import plain_text
 
-#: Seconds between two versions of what is measured: sentences are read slowly.
+#: Seconds between two verdicts: sentences are read slowly.
 _EVERY = 2.0
 
 
@@ -24,10 +24,10 @@ class Card(Static):
 
     def describe(self, entry: Entry) -> None:
         self._entry, self._shown, self._at = entry, "", 0.0
-        self.measured("")
+        self.show_verdict("")
 
-    def measured(self, verdict: str) -> None:
-        """Writes the card with what the data say by now; its height follows, and with it the whole layout."""
+    def show_verdict(self, verdict: str) -> None:
+        """Write the card with what was measured so far. Its height may change, and so the layout."""
         now = time.monotonic()
         if verdict and now - self._at < _EVERY:
             return
@@ -41,13 +41,6 @@ class Card(Static):
             text.append((verdict or "not yet") + "\n")
             text.append(scenario.mechanism)
             text.append(f" (article {scenario.source})" if scenario.source else "", "italic")
-        self._write(text)
-
-    def say(self, words: str) -> None:
-        """Any other text in its place."""
-        self._write(Text(words))
-
-    def _write(self, text: Text) -> None:
         if text.plain != self._shown:
             self._shown = text.plain
             self.update(plain_text(text) if self._ascii else text)

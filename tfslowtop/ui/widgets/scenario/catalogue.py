@@ -1,4 +1,4 @@
-"""The list of scenarios, grouped by the article they come from, with a search."""
+"""The list of scenarios, grouped by the article that they come from, with a search field."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from textual.widgets.option_list import Option
 
 from ....catalogue.find import Entry, group
 
-#: What each article asks, in a few words.
+#: What each article is about, in a few words.
 GROUPS = {
     "000": "000 time rises over calls",
     "001": "001 the second call is slower",
     "002": "002 slow in a loop",
     "003": "003 tf.numpy_function",
     "004": "004 tf.function or Python",
-    "added": "what people meet today",
+    "added": "added: common today",
 }
 
 
@@ -35,7 +35,7 @@ class Search(Input):
 
 class ScenarioList(OptionList):
     BINDINGS = [
-        Binding("enter", "select", "Start", key_display="enter", tooltip="Start the one under the cursor")
+        Binding("enter", "select", "Start", key_display="enter", tooltip="Start the selected scenario")
     ]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -44,7 +44,7 @@ class ScenarioList(OptionList):
 
 class Catalogue(Vertical):
     class Chosen(Message):
-        """`run` says whether to start it (enter, click) or only to look at it (moving over it)."""
+        """`run` says whether to start it (enter, click) or only to show it (the cursor moved there)."""
 
         def __init__(self, entry: Entry, run: bool) -> None:
             super().__init__()
@@ -54,7 +54,7 @@ class Catalogue(Vertical):
     def __init__(
         self, entries: Sequence[Entry], first: str = "", *, ascii: bool = False, readonly: bool = False
     ) -> None:
-        """The cursor stands on `first`."""
+        """Open with the cursor on `first`."""
         super().__init__(id="catalogue")
         self._cut: Literal["crop", "ellipsis"] = "crop" if ascii else "ellipsis"
         self._entries = {entry.id: entry for entry in entries}
@@ -67,7 +67,7 @@ class Catalogue(Vertical):
         yield ScenarioList(id="scenarios", markup=False, classes="-readonly" if self._readonly else None)
 
     def on_mount(self) -> None:
-        with self.prevent(OptionList.OptionHighlighted):  # nobody has chosen the first one
+        with self.prevent(OptionList.OptionHighlighted):  # nobody has selected the first one
             self._fill("")
         self.select(self._first)
 
@@ -78,8 +78,8 @@ class Catalogue(Vertical):
     def search(self) -> None:
         self.query_one(Input).focus()
 
-    def search_no_more(self) -> None:
-        """All of them again, the cursor on the same one."""
+    def end_search(self) -> None:
+        """List all scenarios again, with the cursor on the same one."""
         field, index = self.query_one(Input), self.list.highlighted
         if field.value:
             kept = self.list.get_option_at_index(index).id if index is not None else None
@@ -89,7 +89,7 @@ class Catalogue(Vertical):
             self.select(kept or self._on)
 
     def select(self, id: str) -> None:
-        """Puts the cursor on a scenario without saying so."""
+        """Move the cursor to a scenario without posting a message."""
         with self.prevent(OptionList.OptionHighlighted):
             for index, option in enumerate(self.list.options):
                 if option.id == id:
@@ -119,7 +119,7 @@ class Catalogue(Vertical):
                 )
             options.append(Option(self._prompt(entry), id=entry.id))
         if not wanted:
-            options.append(Option("nothing found", disabled=True))
+            options.append(Option("No scenario matches", disabled=True))
         self.list.clear_options()
         self.list.add_options(options)
         if wanted:
@@ -134,12 +134,12 @@ class Catalogue(Vertical):
         self.list.focus()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        self._tell(event, run=False)
+        self._post_chosen(event, run=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self._tell(event, run=True)
+        self._post_chosen(event, run=True)
 
-    def _tell(self, event: OptionList.OptionMessage, *, run: bool) -> None:
+    def _post_chosen(self, event: OptionList.OptionMessage, *, run: bool) -> None:
         event.stop()
         entry = self._entries.get(event.option.id or "")
         if entry is not None:
@@ -147,7 +147,7 @@ class Catalogue(Vertical):
 
 
 def _matches(entry: Entry, words: str) -> bool:
-    """Every word of the search occurs somewhere in what the scenario says of itself."""
+    """Return whether every word of the search occurs in the scenario's own texts."""
     parts = [entry.id, entry.title, group(entry)]
     if entry.scenario:
         parts += [entry.scenario.kind, entry.scenario.claim, entry.scenario.mechanism]

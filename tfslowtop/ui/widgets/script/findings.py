@@ -1,4 +1,4 @@
-"""What is wrong with a script, the dearest first: cause, line, share, and one sentence each."""
+"""What is wrong with a script, most expensive first: cause, line, share, and a sentence each."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from textual.widgets.option_list import Option
 from ....diagnosis.finding import Finding
 from ...format import plain_text, shortened
 
-#: Findings that have a row; who has more mends these first.
+#: Findings that are listed; whoever has more should fix these first.
 _MOST = 9
-
-
-#: Rows of the terminal from which there is room for more than a line each; enter shows all of it.
+#: Terminal height from which a finding gets more than one line; enter shows all of it.
 _TALL = 32
 
 
 class FindingList(OptionList):
     BINDINGS = [
-        Binding("enter", "select", "Open", key_display="enter", tooltip="Evidence, code and remedy"),
+        Binding("enter", "select", "Open", key_display="enter", tooltip="Show evidence, code and fix"),
         Binding("j", "cursor_down", "Down", show=False),
         Binding("k", "cursor_up", "Up", show=False),
     ]
 
     class Opened(Message):
-        """Evidence, code and remedy of this one are wanted."""
+        """Somebody wants to see this finding in full."""
 
         def __init__(self, finding: Finding) -> None:
             super().__init__()

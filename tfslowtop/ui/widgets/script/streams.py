@@ -1,4 +1,4 @@
-"""The streams of a script, as `top` shows processes: what repeats, how often, how long, and where."""
+"""The streams of a script, listed as `top` lists processes: what repeats, how often, how long, and where."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from textual.widgets.option_list import Option
 from ....state.streams import StreamView
 from ...format import SIGNS, plain_text, quantity, shortened
 
-#: Rows that are made; who needs more has another problem.
+#: Rows that are listed. Streams beyond that hardly take any time.
 _MOST = 60
 
 
-def internal(stream: StreamView) -> bool:
-    """Whether it is a library's own and no line of the user's."""
+def is_internal(stream: StreamView) -> bool:
+    """Return whether the stream is a library's own and at no line of the user's."""
     return not stream.file or stream.library
 
 
-def name_of(stream: StreamView) -> str:
-    """As a person would call it."""
+def display_name(stream: StreamView) -> str:
+    """Return the name as a person would say it."""
     return stream.name.replace("<module>", "top level")
 
 
 class StreamList(OptionList):
     BINDINGS = [
-        Binding("enter", "select", "Detail", key_display="enter", tooltip="The curve of this stream"),
+        Binding("enter", "select", "Detail", key_display="enter", tooltip="Show the curve of this stream"),
         Binding("S", "choose", "Step", tooltip="Make this stream the step"),
     ]
 
@@ -46,7 +46,7 @@ class StreamList(OptionList):
 
 class StreamTable(Vertical):
     class Chosen(Message):
-        """This stream is to be the step; `opened` asks for its detail as well."""
+        """Somebody wants this stream to be the step and, if `opened`, to see it in full."""
 
         def __init__(self, stream: int, opened: bool) -> None:
             super().__init__()
@@ -82,11 +82,11 @@ class StreamTable(Vertical):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self._choose(event.option, opened=True)  # which the cursor may have left meanwhile
+        self._choose(event.option, opened=True)  # not the cursor's, which may have moved on
 
     def show(self, streams: tuple[StreamView, ...]) -> None:
         self._all = streams
-        shown = [s for s in streams if self._internal or s.is_step or not internal(s)][:_MOST]
+        shown = [s for s in streams if self._internal or s.is_step or not is_internal(s)][:_MOST]
         width = self.list.scrollable_content_region.width or 80
         hidden = len(streams) - len(shown)
         head = self._plain(_heading(width, hidden))
@@ -103,7 +103,7 @@ class StreamTable(Vertical):
         self._rows = {id: text.plain for id, text in rows.items()}
 
     def _refill(self, rows: dict[str, Text]) -> None:
-        """The order has changed: the cursor stays on its stream."""
+        """Fill the list in its new order, with the cursor on the same stream."""
         index = self.list.highlighted
         kept = self.list.get_option_at_index(index).id if index is not None else None
         self.list.clear_options()
@@ -117,7 +117,7 @@ class StreamTable(Vertical):
 
 
 def _columns(width: int) -> tuple[int, int]:
-    """How much the name and the place get; the numbers have their due first."""
+    """Return the widths of name and place: what the numbers leave."""
     left = max(20, width - 2 - (8 + 10 + 10 + 3 + 6 + 7) - 1)
     place = min(28, left * 2 // 5)
     return left - place - 1, place
@@ -137,7 +137,7 @@ def _row(s: StreamView, width: int, *, ascii: bool) -> Text:
     where = shortened(where, place, ascii=ascii, front=True)
     sign = SIGNS[s.trend.direction] if s.trend else " "
     share = f"{100 * s.share:.0f} %" if s.share == s.share else ""
-    own = name_of(s)
+    own = display_name(s)
     title = f"{own} ({s.kind})"
     title = title if s.kind not in own and len(title) <= name else own
     title = shortened(title, name, ascii=ascii)

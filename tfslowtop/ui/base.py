@@ -1,0 +1,402 @@
+"""What both apps share: a run in its thread, the newest view, pausing, and the screens of any run.
+
+A run is pumped by a worker thread, which only posts messages. The app keeps the newest view and hands it as a
+`Frame` to whichever screen is on top. What to run, and what else can be done with it, is up to the subclass.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import events, on, work
+from textual.app import App, SystemCommand
+from textual.binding import Binding
+from textual.filter import LineFilter
+from textual.message import Message
+from textual.screen import Screen
+
+from ..lens import REFRESH, Lens
+from ..own_error import sentence
+from ..sources.source import Source, SourceError
+from ..state.view import View
+from .ascii_filter import AsciiFilter
+from .control_filter import ControlFilter
+from .frame import Frame
+from .messages import RunFailed, ViewUpdated
+from .palette import REPLACED, Palette, key_commands, screenshot_command
+from .screens.detail import DetailScreen
+from .screens.focus import FocusScreen
+from .screens.help import AppHelp, HelpScreen, describe_key
+from .screens.live import LiveScreen
+from .screens.machine import MachineScreen
+from .screens.main import MainScreen
+from .screens.output import OutputScreen
+from .screens.terminal_size import BackgroundScreen, is_too_small
+from .terminal_signals import ExitOnSignal, handle_sigcont, has_terminal
+from .widgets.charts.panel import Panel
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+#: What a terminal that is too small still allows: everything else acts on something that cannot be seen.
+_ALLOWED_WHEN_TOO_SMALL = frozenset({"quit", "help_quit", "suspend_process"})
+#: Seconds after the end of a run until texts that change seldom may be written once more.
+_SETTLED = 2.1
+
+
+class WatchApp(App[None]):
+    """Watches one run at a time and shows it."""
+
+    TITLE = "tfslowtop"
+    CSS_PATH = Path(__file__).with_name("app.tcss")  # absolute: a subclass may live elsewhere
+    #: Columns of data that are computed at least: as many as the smallest terminal shows.
+    LEAST_COLUMNS = 60
+    #: Seconds without a key or the mouse after which curves move less often, and how often then. Repainting
+    #: is most of what the watcher costs.
+    IDLE_AFTER, IDLE_REFRESH = 10.0, 1.0
+    #: Seconds that one column of a curve may stand for.
+    ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+    #: What the help says about this app only.
+    ABOUT = AppHelp()
+    #: What is added to the sentence about a bug of ours.
+    AFTER_OWN_ERROR = ""
+    #: Shared by all: strips cache what came out of them.
+    _ascii_filter, _control_filter = AsciiFilter(), ControlFilter()
+
+    def __init__(self, main: MainScreen, *, ascii: bool, readonly: bool) -> None:
+        self._ascii, self._readonly = ascii, readonly
+        super().__init__()
+        self._main = main
+        self._lens = Lens()
+        self._run: Run | None = None
+        self._pumped: set[Run] = set()
+        """Runs that a thread is busy with; one that was asked to end may still have to clean up."""
+        self._exit_on_signal: ExitOnSignal | None = None
+        self._view: View | None = None
+        self._paused = False
+        self._paused_view: View | None = None
+        self._baselines: dict[str, float] = {}
+        self._cpu = (time.process_time(), time.monotonic())
+        self._own_cpu = 0.0
+        self._touched = time.monotonic()
+        """When a key or the mouse was last used, or the app was started."""
+        self.own_error: Exception | None = None
+
+    # For the subclass to say
+
+    def preload(self) -> None:
+        """Import what else a run needs. Called in a thread while the first picture is on the screen."""
+
+    def begin(self) -> None:
+        """Start what the app was opened for."""
+        raise NotImplementedError
+
+    def make_frame(self, view: View) -> Frame:
+        """Return what screens draw."""
+        raise NotImplementedError
+
+    def describe_status(self, view: View | None, now: int) -> str:
+        """Say in a few words what the run is doing at `now` (perf_counter_ns)."""
+        raise NotImplementedError
+
+    @property
+    def watched_title(self) -> str:
+        """What the headline calls the thing that is watched."""
+        raise NotImplementedError
+
+    def let_go(self, run: Run) -> None:
+        """Do to a run's target what has to be done when it is no longer watched."""
+        run.stop()
+
+    def pump_ended(self, run: Run) -> None:
+        """React to the end of a run, in its own thread, which is the one that may read its session."""
+
+    def view_shown(self) -> None:
+        """React to a new view, after the screens have."""
+
+    def start_shown(self) -> None:
+        """Start what is on the screen, if it can be started by `enter`."""
+
+    def keys_for_later(self) -> tuple[str, Sequence[Binding]]:
+        """Return keys that do nothing yet but will, with the heading of that part of the help."""
+        return "", ()
+
+    def describe_command(self, binding: Binding) -> tuple[str, str]:
+        """Return title and description of a key's command in the palette."""
+        return binding.description, f"{describe_key(binding)} (key {self.get_key_display(binding)})"
+
+    # Starting and ending a run
+
+    def on_mount(self) -> None:
+        self.push_screen(self._main)
+        self.set_interval(1.0, self._every_second)
+        handle_sigcont(self)
+        self._exit_on_signal = ExitOnSignal(self, self._end_run_and_wait)
+        self.call_after_refresh(self._import_run)
+
+    @work(thread=True)
+    def _import_run(self) -> None:
+        """Import NumPy and the rest while the first picture is seen and keys already work."""
+        from .. import run  # noqa: F401
+
+        self.preload()
+        self.call_later(self._begin)
+
+    def _begin(self) -> None:
+        self.begin()
+        self._cpu = (time.process_time(), time.monotonic())  # do not count the first picture as our cost
+
+    def start_run(self, source: Source, *, to_the_end: bool = False) -> None:
+        """Watch this source, from a fresh screen. An earlier run must have been ended."""
+        from ..run import Run
+
+        self._view = self._paused_view = None
+        self._paused = False
+        self._baselines = {}
+        run = Run(
+            source,
+            self._lens,
+            lambda view: self.post_view(ViewUpdated(run, view)),
+            to_the_end=to_the_end,
+        )
+        self._run = run
+        self._pump(run)
+        self._show()
+
+    def post_view(self, message: ViewUpdated) -> None:
+        self.post_message(message)
+
+    @work(thread=True, exit_on_error=False, group="run")
+    def _pump(self, run: Run) -> None:
+        """Drive the run in a thread of its own, which only posts messages."""
+        self._pumped.add(run)
+        try:
+            run.pump()
+            self.pump_ended(run)
+        except SourceError as error:
+            self.post_message(RunFailed(run, str(error), run.error))
+        except Exception as error:  # a bug of ours has to be seen, but must not take the app down
+            self.post_message(RunFailed(run, sentence(error), error))
+        finally:
+            self._pumped.discard(run)
+
+    def end_run(self) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            self.let_go(run)
+
+    def _end_run_and_wait(self) -> None:
+        self.end_run()
+        while self._pumped:
+            time.sleep(0.02)
+
+    def on_unmount(self) -> None:
+        if self._exit_on_signal is not None:
+            self._exit_on_signal.closing()
+        self.end_run()
+
+    # Showing
+
+    @on(ViewUpdated)
+    def _view_updated(self, event: ViewUpdated) -> None:
+        if event.run is not self._run:
+            return
+        first, self._view = self._view is None, event.view
+        ended = event.view.ended is not None
+        if first or ended:
+            self.refresh_bindings()
+        if ended:
+            self.set_timer(_SETTLED, self._show)
+        if not self._paused or ended:
+            self._show()
+        if event.run.error is not None:
+            self._report_own_error(event.run.error)
+        self.view_shown()
+
+    @on(MainScreen.Resumed)
+    def _main_resumed(self) -> None:
+        self._show()
+
+    @on(RunFailed)
+    def _run_failed(self, event: RunFailed) -> None:
+        self.own_error = self.own_error or event.error
+        if event.run is self._run:
+            self._run = None
+            self._main.fail(event.text)
+
+    def _show(self) -> None:
+        if not self.screen_stack:  # a last view may come while the app closes
+            return
+        self._set_lens()
+        view = self._paused_view if self._paused else self._view
+        if view is not None and isinstance(self.screen, LiveScreen):
+            self.screen.show(self.make_frame(view))
+        elif view is not None and self._run is not None and self.screen is self._main:
+            self._main.show(self.make_frame(view))
+        if self._run is not None:
+            self._main.headline(self.watched_title, self.status_now())
+
+    def _set_lens(self) -> None:
+        # As many columns as any screen can show: one that is opened during a pause has them all.
+        self._lens.columns = max(self.size.width, self.LEAST_COLUMNS)
+        refresh = REFRESH if self.is_attended() and not self._paused else self.IDLE_REFRESH
+        busy = self._view is not None and self._view.cores_busy
+        self._lens.refresh = 2 * refresh if busy else refresh
+
+    def is_attended(self) -> bool:
+        """Return whether somebody seems to be watching."""
+        return time.monotonic() - self._touched < self.IDLE_AFTER
+
+    def status_now(self) -> str:
+        """Say what the run is doing, also while the view is paused."""
+        status = self.describe_status(self._view, time.perf_counter_ns()) if self._run is not None else ""
+        return f"PAUSED · {status}" if self._paused else status
+
+    def _every_second(self) -> None:
+        if not self.is_headless and not has_terminal():
+            self.exit()  # nobody is looking any more, and SIGHUP may be ignored (nohup)
+            return
+        cpu, now = time.process_time(), time.monotonic()
+        self._own_cpu = 100 * (cpu - self._cpu[0]) / max(1e-3, now - self._cpu[1])
+        self._cpu = (cpu, now)
+        if self._run is None or (self._paused and self.screen is not self._main):
+            self._show()
+        elif self._paused:  # otherwise each view does it
+            self._main.headline(self.watched_title, self.status_now())
+        self._main.status(self._view, self._own_cpu)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [
+            *super().get_line_filters(),
+            self._control_filter,
+            *([self._ascii_filter] if self._ascii else ()),
+        ]
+
+    def get_default_screen(self) -> BackgroundScreen:
+        return BackgroundScreen(id="_default")
+
+    # Errors of our own
+
+    def _report_own_error(self, error: Exception) -> None:
+        """Report a bug where the curves were; everything that still works goes on."""
+        if self.own_error is None:
+            self.own_error = error
+            self._main.fail(sentence(error) + self.AFTER_OWN_ERROR)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            # Without these two there is no app. A test should see where it failed.
+            if self.is_headless or isinstance(message, (events.Compose, events.Mount)):
+                raise
+            self._report_own_error(error)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Leave after an error in a widget, which is dead then; whoever started the app reports it."""
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.own_error = self.own_error or error
+        self.end_run()
+        self._close_messages_no_wait()
+
+    # Keys
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, (events.Key, events.MouseEvent)):
+            self._touched = time.monotonic()
+        await super().on_event(event)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        top = self.screen_stack[-1] if self.screen_stack else None
+        if is_too_small(self.size) and isinstance(top, (MainScreen, LiveScreen)):
+            return action in _ALLOWED_WHEN_TOO_SMALL
+        if action == "move":
+            return top is self._main
+        if action in ("output", "focus_panel", "machine"):
+            return self._view is not None
+        if action in ("pause", "baseline"):
+            return self._run is not None
+        if action == "zoom":
+            return not self._paused
+        return True
+
+    def action_help_quit(self) -> None:
+        """Handle Ctrl-C where no text is selected for copying."""
+        self.call_later(self.action_quit)
+
+    def action_pause(self) -> None:
+        self._paused = not self._paused
+        self._paused_view = self._view
+        self._show()
+
+    def action_baseline(self) -> None:
+        """Pin the current level behind every curve; the second time, unpin it."""
+        shown = self._paused_view if self._paused else self._view
+        panels = shown.panels if shown is not None and not self._baselines else ()
+        self._baselines = {panel.name: panel.now for panel in panels if math.isfinite(panel.now)}
+        self._show()
+
+    def action_zoom(self, step: int) -> None:
+        index = self.ZOOMS.index(self._lens.column_seconds) + step
+        self._lens.column_seconds = self.ZOOMS[min(max(index, 0), len(self.ZOOMS) - 1)]
+
+    def action_move(self, direction: str) -> None:
+        move = getattr(self.focused, f"action_cursor_{direction}", None)
+        if move is not None:
+            move()
+
+    # Screens
+
+    def open_screen(self, screen: LiveScreen) -> None:
+        """Open one screen at a time: escape always leads back to the main screen."""
+        if isinstance(self.screen, LiveScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
+        self.call_after_refresh(self._fill_screen)
+
+    @on(LiveScreen.Opened)
+    def _fill_screen(self) -> None:
+        """Show on a new screen at once what the others show, also during a pause or after the end."""
+        self.refresh_bindings()
+        self._show()
+
+    @on(Panel.Opened)
+    def _open_panel(self, event: Panel.Opened) -> None:
+        if self._view is None:
+            self.start_shown()
+        elif self._view.panel(self._main.quantity_of(event.quantity)) is not None:
+            self.open_screen(DetailScreen(self._main.quantity_of(event.quantity), ascii=self._ascii))
+
+    def action_output(self) -> None:
+        self.open_screen(OutputScreen(ascii=self._ascii))
+
+    def action_machine(self) -> None:
+        self.open_screen(MachineScreen(ascii=self._ascii))
+
+    def action_focus_panel(self) -> None:
+        quantity = self.screen.quantity if isinstance(self.screen, LiveScreen) else ""
+        if isinstance(self.focused, Panel):
+            quantity = self._main.quantity_of(self.focused.quantity)
+        self.open_screen(FocusScreen(quantity or "latency", ascii=self._ascii))
+
+    def action_show_help(self) -> None:
+        if not isinstance(self.screen, HelpScreen):
+            active = self.screen.active_bindings.values()
+            self.push_screen(HelpScreen(active, self.keys_for_later(), self.ABOUT, ascii=self._ascii))
+
+    # The command palette
+
+    def action_command_palette(self) -> None:
+        if self.use_command_palette and not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        textuals_own = (c for c in super().get_system_commands(screen) if c.title not in REPLACED)
+        return [*textuals_own, screenshot_command(self), *key_commands(self, screen, self.describe_command)]

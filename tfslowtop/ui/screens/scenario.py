@@ -1,0 +1,95 @@
+"""The main screen of the scenario app: the catalogue at the left, a card, curves and fixes at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+
+from ...catalogue.find import Entry
+from ...scenario import Scenario
+from ...state.verdict import live
+from ...state.view import View
+from ...stats.effect import sentence
+from ..frame import Frame
+from ..widgets.scenario.card import Card
+from ..widgets.scenario.catalogue import Catalogue
+from ..widgets.scenario.fixes import Fixes
+from .main import MainScreen
+
+
+class ScenarioScreen(MainScreen):
+    AUTO_FOCUS = "#scenarios"
+
+    def __init__(self, entries: Sequence[Entry], first: Entry | None, *, ascii: bool, readonly: bool) -> None:
+        """The screen opens on `first`."""
+        super().__init__(ascii=ascii)
+        self._entry = first
+        self.catalogue = Catalogue(entries, first.id if first else "", ascii=ascii, readonly=readonly)
+        self._card = Card(ascii=ascii)
+        self._fixes = Fixes(ascii=ascii)
+
+    def compose_side(self) -> ComposeResult:
+        yield self.catalogue
+
+    def compose_above(self) -> ComposeResult:
+        yield self._card
+
+    def compose_below(self) -> ComposeResult:
+        yield self._fixes
+
+    def on_mount(self) -> None:
+        if self._entry is not None:
+            self.introduce(self._entry)  # here, so that the first picture has it
+
+    def settle_focus(self) -> None:
+        """Where the list is hidden, the keys belong to the fixes."""
+        hidden = not self.catalogue.display and self.catalogue.has_focus_within
+        if self.focused is None or hidden:
+            (self.catalogue.list if self.catalogue.display else self._fixes).focus()
+
+    def introduce(self, entry: Entry) -> None:
+        """Show a scenario that does not run yet."""
+        self._entry = entry
+        self._card.describe(entry)
+        self._fixes.offer(entry.scenario.fixes if entry.scenario else ())
+        self.clear_panels()
+        self.fail(entry.error)
+        self.headline(entry.title, "" if entry.error else "press enter to start")
+
+    def mark_running(self, id: str) -> None:
+        self.catalogue.mark_running(id)
+        if self.has_class("-listing"):  # it was open, and something else has started this
+            self.close_list()
+
+    def show_rest(self, frame: Frame) -> None:
+        if self._entry is not None and self._entry.scenario is not None:
+            self._card.show_verdict(_verdict(frame.view, self._entry.scenario))
+        self._fixes.show(frame.view.fixes, frame.requested, frame.view.segments)
+
+    @on(Catalogue.Chosen)
+    def _close_list(self, event: Catalogue.Chosen) -> None:
+        if event.run:
+            self.close_list()
+
+    def open_list(self) -> None:
+        self.add_class("-listing")
+        self.catalogue.search()
+
+    def close_list(self) -> None:
+        self.remove_class("-listing")
+        self.catalogue.end_search()
+        (self.catalogue.list if self.has_class("-wide") else self._fixes).focus()
+
+
+def _verdict(view: View, scenario: Scenario) -> str:
+    """Return the verdict so far, with the result of an A/B test in front of it."""
+    verdict = live(view, scenario.base, scenario.cured_by).words
+    comparison = view.comparison
+    if comparison is None or not (comparison.running or comparison.effect):
+        return verdict
+    if comparison.effect is None:
+        return "A/B: …"
+    # The slopes are in the verdict.
+    return f"A/B: {sentence(comparison.effect).partition(', slope')[0]}; {verdict}"
