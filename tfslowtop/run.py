@@ -17,7 +17,7 @@ from .agent.protocol.events import (
     Output,
     Phase,
     Samples,
-    Step,
+    StepChosen,
     Toggled,
     Trace,
 )
@@ -25,14 +25,14 @@ from .clean import cleaned
 from .lens import Lens as Lens
 from .own_error import sentence
 from .sensors.sampler import Sampler
-from .sensors.visible import told_by, told_to
+from .sensors.visible import parse_cuda_variables, told_to
 from .sources.source import Source
 from .state.readings import Reading
 from .state.session import Session
 from .state.view import MAX_OUTPUT, Gpu, View
 
 #: What is shown at once: somebody waits for it.
-_AWAITED = (Toggled, Block, Phase, Step, Failed, Ended)
+_AWAITED = (Toggled, Block, Phase, StepChosen, Failed, Ended)
 
 #: Seconds between two looks at what has come. To be woken by each of twenty batches a second disturbs the
 #: watched program: benchmarks/bench_screen.py has the p99 of a kernel of a millisecond.
@@ -184,7 +184,7 @@ class Run:
         reading = self.sampler.gpu if self.sampler else None
         if self.sampler is not None and self.session.about.tensorflow:
             # A program may have set these itself, which does not show from outside.
-            self.sampler.shown(*told_by(self.session.about.shown))
+            self.sampler.shown(*parse_cuda_variables(self.session.about.shown))
         if reading is not None:
             known = (Gpu(d.label, d.name or "", d.cuda_number, d.visible) for d in reading.devices)
             self.session.know_gpus(tuple(known), reading.reason or "")

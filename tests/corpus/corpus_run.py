@@ -30,7 +30,7 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "helpers")]
 from paths import CORPUS, HELPERS, RECORDINGS, ROOT  # noqa: E402
 from recording import SUFFIX, load  # noqa: E402
 
-from tfslowtop.agent.protocol.events import SAMPLE, Ended, Event, Folded, Gauge, Samples, Step, Trace  # noqa: E402
+from tfslowtop.agent.protocol.events import SAMPLE, Ended, Event, Folded, Gauge, Samples, StepChosen, Trace  # noqa: E402
 from tfslowtop.diagnosis.engine import diagnose  # noqa: E402
 from tfslowtop.diagnosis.facts import gather  # noqa: E402
 from tfslowtop.sources.recording import Record, batches  # noqa: E402
@@ -171,7 +171,7 @@ def replay(
         session.feed(batch)
         if look is not None:
             look(session.view(now, 2, 0.5))
-    session.streams.think_all()
+    session.streams.recompute_all()
     session.feed([Ended(0, "", records[-1].at)])
     return session, session.view(records[-1].at, 2, 0.5)
 
@@ -193,7 +193,7 @@ def visible(case: Case, records: Sequence[Record]) -> float:
     The tenth step is over; and a leak has taken 24 MB since, ten steps in a row have taken half as long again
     as the first ones where steps grow, the slow trace is over.
     """
-    steps = [r.event.stream for r in records if isinstance(r.event, Step)]
+    steps = [r.event.stream for r in records if isinstance(r.event, StepChosen)]
     times = sorted(t for r in records for t in _ends(r.event, steps[-1] if steps else -1))
     tenth = times[min(9, len(times) - 1)][0] if times else records[-1].at
     if case.cause.endswith("-leak") and case.cause != "session-leak":

@@ -16,7 +16,7 @@ from corpus_run import TALLIED, Case, named, recorded, replay
 from paths import RECORDINGS
 from recording import load, with_paths
 
-from tfslowtop.agent.protocol.events import Phase, Step
+from tfslowtop.agent.protocol.events import Phase, StepChosen
 from tfslowtop.diagnosis import registry
 from tfslowtop.diagnosis.engine import diagnose
 from tfslowtop.diagnosis.facts import Facts, gather
@@ -90,7 +90,7 @@ def test_every_detector_is_silent_on_a_healthy_program(case):
 def test_a_finding_does_not_depend_on_how_the_step_was_named(script):
     (case,) = corpus_run.cases(script)
     records = [
-        replace(r, event=replace(r.event, why="named by --step")) if isinstance(r.event, Step) else r
+        replace(r, event=replace(r.event, why="named by --step")) if isinstance(r.event, StepChosen) else r
         for r in load(recorded(case))[0]
     ]
     assert golden.lines(case, replay(records)[1]) == golden.kept()[script]

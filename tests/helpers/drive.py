@@ -35,7 +35,7 @@ def watch(script: str, step: str | None) -> dict:
             streams.setdefault(fields["id"], {"count": 0, "wall": 0}).update(fields)
         elif kind == "Samples":
             streams[event.stream]["count"] += len(event)
-    chosen = [fields for kind, fields, _ in events if kind == "Step"]
+    chosen = [fields for kind, fields, _ in events if kind == "StepChosen"]
     return {
         "script": Path(script).name,
         "error": error,

@@ -22,7 +22,7 @@ from tfslowtop.agent.protocol.events import (
     Phase,
     Reason,
     Samples,
-    Step,
+    StepChosen,
     Stream,
     Tally,
     Toggled,
@@ -53,7 +53,7 @@ def conversation(seed: int = 1) -> list[bytes]:
         Phase("running", "", BORN),
         Stream(0, "loop", "loop", "t.py", 3),
         Stream(1, "slow", "data-python-op", "t.py", 9),
-        Step(0, "the loop that does the work", BORN),
+        StepChosen(0, "the loop that does the work", BORN),
         Samples(0, 0, packed),
         Samples(1, 0, packed),
         Folded(0, 40, 9, BORN + SECOND, BORN + 2 * SECOND, 1, 9, 50, 40, (1, 5, 9)),
@@ -96,7 +96,7 @@ def payload_mutated(whole: bytes, rng: random.Random) -> bytes:
 
 def check_numbers(session: Session, now: int) -> None:
     """Everything that is shown can be shown: no infinity, no share above one, no JSON that is none."""
-    session.streams.think_all()
+    session.streams.recompute_all()
     view = session.view(now, 40, 0.5)
     text = json.dumps(known(report(["x"], "3", view, session)), allow_nan=False)
     words = text + summary(["x"], view, session, False) + " ".join(p.words for p in view.panels)

@@ -11,7 +11,7 @@ from ui_source import BEGIN, SECOND, Script
 
 from tfslowtop.agent.protocol.events import Gauge
 from tfslowtop.sensors.cgroup import CgroupReading
-from tfslowtop.sensors.gauges import Gauges
+from tfslowtop.sensors.gauges import GaugeMaker
 from tfslowtop.sensors.gpu import GpuDevice, GpuReading
 from tfslowtop.sensors.host import ChildrenReading, HostReading, MachineReading, PressureReading
 from tfslowtop.sensors.procfs import ProcessReading
@@ -155,7 +155,7 @@ def sampler(devices: Devices, reason: str | None = None, hosts: Callable[[int], 
             self.trouble: Exception | None = None
             self.options = options
             self._say = on_gauges
-            self._host, self._gpu = Gauges(), Gauges()
+            self._host, self._gpu = GaugeMaker(), GaugeMaker()
             self._second = 0
             Played.last = self
 

@@ -9,7 +9,7 @@ from paths import RECORDINGS
 from recording import SUFFIX, load
 from ui_source import Played, freeze
 
-from tfslowtop.agent.protocol.events import ChooseStep, Command, Ended, Event, Output, Step
+from tfslowtop.agent.protocol.events import ChooseStep, Command, Ended, Event, Output, StepChosen
 from tfslowtop.ui.script_app import ScriptApp
 
 SECOND = 1_000_000_000
@@ -43,7 +43,7 @@ class Recorded(Played):
     def send(self, command: Command) -> None:
         self.sent.append(command)
         if isinstance(command, ChooseStep):
-            self.put(Step(command.stream, "chosen by the user", self.now))
+            self.put(StepChosen(command.stream, "chosen by the user", self.now))
 
     def stop(self) -> None:
         self.stopped = True

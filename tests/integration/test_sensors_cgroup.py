@@ -20,7 +20,7 @@ from tfslowtop.sensors.cgroup import (
     parse_mounts,
     stalled,
 )
-from tfslowtop.sensors.gauges import Gauges
+from tfslowtop.sensors.gauges import GaugeMaker
 from tfslowtop.sensors.host import HostSensor
 
 
@@ -65,7 +65,7 @@ def test_a_real_cpu_quota():
         group("cpu", cfs_period_us=100_000, cfs_quota_us=5_000) as folder,
         running(join(folder) + SPIN) as process,
     ):
-        sensor, gauges, found = HostSensor(process.pid), Gauges(), {}
+        sensor, gauges, found = HostSensor(process.pid), GaugeMaker(), {}
         # A twentieth of a core, so that it runs out of it on a busy machine too.
         end = time.monotonic() + 10
         while time.monotonic() < end:

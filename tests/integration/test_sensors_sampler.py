@@ -14,7 +14,7 @@ from test_sensors_host import SPIN, running
 from tfslowtop.agent.protocol.events import Gauge
 from tfslowtop.sensors import gauges as gauge_table
 from tfslowtop.sensors.cgroup import CgroupReading
-from tfslowtop.sensors.gauges import Gauges
+from tfslowtop.sensors.gauges import GaugeMaker
 from tfslowtop.sensors.gpu import GpuReading
 from tfslowtop.sensors.host import ChildrenReading, HostReading, HostSensor, MachineReading, PressureReading
 from tfslowtop.sensors.pace import Backoff, Budget, Paced
@@ -54,7 +54,7 @@ def reading(at: float, **values: object) -> HostReading:
 
 
 def test_rates_are_over_a_second():
-    gauges = Gauges()
+    gauges = GaugeMaker()
     for n in range(21):
         found = gauges.host(
             reading(n / 10, faults_minor=float(n * 10 if n < 10 else 100 + (n - 10) * 50), rss=7.0)
@@ -63,7 +63,7 @@ def test_rates_are_over_a_second():
 
 
 def test_what_does_not_change_is_repeated_once_a_second():
-    gauges = Gauges()
+    gauges = GaugeMaker()
     found = [
         each for n in range(31) for each in gauges.host(reading(n / 10, rss=7.0, uss=None, threads=float(n)))
     ]
@@ -82,7 +82,7 @@ def test_the_table_names_every_gauge():
         PressureReading("machine", 1.0, 1.0, 1.0),
         CgroupReading(*[1.0] * 9),
     )
-    gauges = Gauges()
+    gauges = GaugeMaker()
     gauges.host(HostReading(0, 1, full.process, cgroup=full.cgroup))
     names = {each.name for each in gauges.host(full)}
     table = [

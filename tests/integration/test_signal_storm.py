@@ -58,8 +58,8 @@ print("enough" if raised > 50 else raised, "lost", raised - caught, "errors", co
 PLACES = {
     "collector": """
 import gc
-from tfslowtop.agent.hooks.garbage_collector import CollectorHook
-hook = CollectorHook(context)
+from tfslowtop.agent.hooks.garbage_collector import GarbageCollectorHook
+hook = GarbageCollectorHook(context)
 heap = [[] for _ in range(20_000)]
 def work():
     gc.collect()
@@ -91,7 +91,7 @@ def work():
 from tfslowtop.agent.steps.streams import CALL
 wrapped = context.timed(lambda frame, args: context.site("function", "f", frame), CALL)(lambda *args: None)
 tell = lambda frame, args, wall: context.tallies.add("model", frame)
-noted = context.noted("model", tell)(lambda *args: None)
+noted = context.reported("model", tell)(lambda *args: None)
 def work():
     wrapped()
     noted()

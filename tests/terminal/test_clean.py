@@ -109,14 +109,14 @@ def test_all_that_is_shown_of_it_is_clean():
     numbers = (
         events.Samples,
         events.Folded,
-        events.Step,
+        events.StepChosen,
         events.Trace,
         events.Ended,
     )  # these need to make sense
     said: list[Event] = [nasty(kind, 7) for kind in KINDS if kind not in numbers]
     said[1:1] = [events.Stream(1, NASTY, kind, NASTY, 3) for kind in ("function", "loop")]
     packed = b"".join(SAMPLE.pack(SECOND + k * SECOND // 100, 9_000_000, 9_000_000) for k in range(500))
-    said += [events.Samples(1, 0, packed), events.Step(1, NASTY, SECOND)]
+    said += [events.Samples(1, 0, packed), events.StepChosen(1, NASTY, SECOND)]
     said += [
         events.Trace(NASTY, NASTY, 3, k, SECOND + k * SECOND // 20, SECOND // 25, cause, NASTY, 4)
         for k in range(1, 60)

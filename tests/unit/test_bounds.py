@@ -17,7 +17,7 @@ from tfslowtop.agent.protocol.events import (
     Phase,
     Reason,
     Samples,
-    Step,
+    StepChosen,
     Stream,
     Tally,
     Trace,
@@ -84,7 +84,7 @@ def test_a_folded_stream_that_becomes_busy_has_figures_of_its_own_again() -> Non
 def test_the_step_is_never_folded_and_may_have_been() -> None:
     session = streams(1_000)
     folded = next(n for n in range(1_000) if n not in session.streams.all)
-    session.feed([Step(folded, "chosen by the user", BORN)])
+    session.feed([StepChosen(folded, "chosen by the user", BORN)])
     for number in range(2_000, 4_000):
         session.feed([Stream(number, "g", "function", "f.py", 9), samples(number, 0, 9, SECOND // 100)])
     view = session.view(BORN + SECOND, 60, 0.5)
@@ -168,7 +168,7 @@ def test_calls_that_last_for_hours_are_counted_in_one_pass() -> None:
 
 def test_an_hour_of_samples_does_not_grow() -> None:
     session = streams(3)
-    session.feed([Step(0, "why", BORN)])
+    session.feed([StepChosen(0, "why", BORN)])
     rng = np.random.default_rng(2)
     first, at, sizes = 3, BORN, []
     tracemalloc.start()

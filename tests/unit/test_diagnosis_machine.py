@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from test_diagnosis import facts, traced
 
-from tfslowtop.agent.protocol.events import SAMPLE, Ended, Gauge, Phase, Samples, Step, Stream
+from tfslowtop.agent.protocol.events import SAMPLE, Ended, Gauge, Phase, Samples, StepChosen, Stream
 from tfslowtop.diagnosis.conditions import by_device
 from tfslowtop.diagnosis.engine import diagnose
 from tfslowtop.diagnosis.facts import gather
@@ -67,7 +67,11 @@ class Run:
         self.session = Session()
         self.session.clock = HALF_PAST - BEGIN
         self.session.feed(
-            [Phase("running", "", BEGIN), Stream(1, "loop", "loop", "/u/train.py", 9), Step(1, "", BEGIN)]
+            [
+                Phase("running", "", BEGIN),
+                Stream(1, "loop", "loop", "/u/train.py", 9),
+                StepChosen(1, "", BEGIN),
+            ]
         )
         self.second = 0.0
         self.found: tuple[Finding, ...] = ()

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from tfslowtop.agent.code import containers as names
-from tfslowtop.agent.code.containers import ContainerScan, Kept, own_modules, variables, weigh
+from tfslowtop.agent.code.containers import Container, ContainerScan, own_modules, variables, weigh
 from tfslowtop.agent.code.fill_site import find_fill_site
 from tfslowtop.agent.code.ownership import Ownership
-from tfslowtop.agent.hooks.growing_containers import KeptHook
+from tfslowtop.agent.hooks.growing_containers import GrowingContainersHook
 from tfslowtop.agent.tallies import Tallies
 
 
@@ -29,7 +29,7 @@ def patience(monkeypatch):
     monkeypatch.setattr(names, "_BUDGET", 10**12)
 
 
-def look(frame) -> dict[str, Kept]:
+def look(frame) -> dict[str, Container]:
     ownership = Ownership(__file__)
     modules = own_modules(ownership)
     found = ContainerScan(ownership)
@@ -55,7 +55,7 @@ class Loud(list):
     __iter__ = __getitem__ = __bool__ = __eq__ = __hash__ = __len__
 
 
-def a_program() -> dict[str, Kept]:
+def a_program() -> dict[str, Container]:
     # Without asserts of its own: pytest's use locals(), and such a function is left alone.
     def outer():
         inside = []
@@ -177,10 +177,10 @@ def test_the_line_that_fills_it(name, line):
 
 
 def test_what_only_a_library_has_a_name_for_is_looked_at_when_it_is_lent():
-    lent = [Keeper()]
+    held = [Keeper()]
     ownership = Ownership(__file__)
     found = ContainerScan(ownership)
-    found.around(None, (), {"Keeper": lent[0]})
+    found.around(None, (), {"Keeper": held[0]})
     assert {kept.name for kept in found.found} >= {"Keeper.log", "Keeper.by_name"}
 
 
@@ -222,7 +222,7 @@ def test_containers_are_found_wherever_the_program_has_them():
     assert lengths["next"] == 61, "and goes on as if nothing had been"
 
 
-def many() -> dict[str, Kept]:
+def many() -> dict[str, Container]:
     by_user = defaultdict(list, {user: [1.0] * 3 for user in range(100)})
     agents = [Slotted() for _ in range(200)]
     windows = {sensor: deque([1], maxlen=9) for sensor in range(40)}
@@ -253,14 +253,16 @@ def test_a_look_that_was_cut_short_forgets_nothing(monkeypatch):
     told = []
     tracker = SimpleNamespace(loops=[])
     tallies = SimpleNamespace(put=lambda what, *rest: told.append((what, rest[3])))
-    hook = KeptHook(SimpleNamespace(ownership=ownership, tracker=tracker, tallies=tallies, hooked=True))
+    hook = GrowingContainersHook(
+        SimpleNamespace(ownership=ownership, tracker=tracker, tallies=tallies, hooked=True)
+    )
     history = []
 
     def judged(budget: int) -> bool:
         monkeypatch.setattr(names, "_BUDGET", budget)
         found = ContainerScan(ownership)
-        found.around(None, lent={"history": history})
-        hook._judge(found)
+        found.around(None, held={"history": history})
+        hook._report_growth(found)
         return found.whole
 
     assert judged(10**12)
@@ -294,7 +296,7 @@ def test_a_tape_keeps_what_cannot_be_weighed():
 def test_more_entries_of_the_same_length_are_told_of_once():
     told = []
     tallies = SimpleNamespace(put=lambda what, of, *rest: told.append((of.symbol, of.container, rest[2])))
-    hook = KeptHook(
+    hook = GrowingContainersHook(
         SimpleNamespace(
             ownership=Ownership(__file__), tracker=SimpleNamespace(loops=[]), tallies=tallies, hooked=True
         )
@@ -303,8 +305,8 @@ def test_more_entries_of_the_same_length_are_told_of_once():
 
     def judge():
         found = ContainerScan(hook.context.ownership)
-        found.around(None, lent={"rows": rows})
-        hook._judge(found)
+        found.around(None, held={"rows": rows})
+        hook._report_growth(found)
 
     judge()
     rows += [[1.0, 2.0] for _ in range(40)]

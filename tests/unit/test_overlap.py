@@ -23,7 +23,7 @@ from tfslowtop.agent.protocol.events import (
     Phase,
     Reason,
     Samples,
-    Step,
+    StepChosen,
     Stream,
     Toggled,
     Trace,
@@ -67,7 +67,7 @@ def threads(n: int, seed: int = 1, seconds: float = 10.0) -> list[tuple[int, int
 
 def session_of(batches: list[list[tuple[int, int, int]]], kind: str = "python-op") -> Session:
     session = Session()
-    session.feed([Phase("running", "", BORN), Stream(0, "f", kind, "f.py", 3), Step(0, "why", BORN)])
+    session.feed([Phase("running", "", BORN), Stream(0, "f", kind, "f.py", 3), StepChosen(0, "why", BORN)])
     first = 0
     for batch in batches:
         session.feed([Samples(0, first, packed(batch))])
@@ -157,7 +157,7 @@ def test_order_does_not_change_what_is_said_of_the_same_calls():
     records = threads(2, seed=3)
     tidy, untidy = session_of([sorted(records)]), session_of([records])
     for session in (tidy, untidy):
-        session.streams.think_all()
+        session.streams.recompute_all()
     one, two = tidy.streams.all[0], untidy.streams.all[0]
     assert (one.first_at, one.last_at, one.median, one.p95) == (
         two.first_at,

@@ -20,7 +20,7 @@ from tfslowtop.agent.protocol.events import (
     Phase,
     Reason,
     Samples,
-    Step,
+    StepChosen,
     Stream,
     Trace,
 )
@@ -47,7 +47,7 @@ EVERYTHING: list[events.Event | Sensed | KnownGpus] = [
     Trace("f", "", 0, 2, BEGIN + 1000, 4321, (REASON,), nested=True),
     Gauge("rss", BEGIN + 5000, 1.5e9),
     events.Tally("model", "Adam", "a.py", 3, 4, 5, 6, BEGIN + 2000),
-    Step(1, "the loop that does the work", BEGIN),
+    StepChosen(1, "the loop that does the work", BEGIN),
     events.Toggled(0, ("a", "b"), BEGIN),
     events.Block(7, -1, (), BEGIN),
     events.Failed(3, "a.py", 4, "no", "Traceback"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tfslowtop.agent.hooks.allocator import shown
-from tfslowtop.sensors.visible import Known, cuda_numbers, told_by
+from tfslowtop.agent.hooks.allocator import cuda_variables
+from tfslowtop.sensors.visible import Known, cuda_numbers, parse_cuda_variables
 
 ALIKE = [Known("0", "GPU-aa11", "H"), Known("1", "GPU-ab22", "H"), Known("2", "GPU-cc33", "H")]
 MIXED = [Known("0", "GPU-aa11", "T4"), Known("1", "GPU-ab22", "A100")]
@@ -58,5 +58,5 @@ def test_as_the_program_has_set_it_itself(value, devices, expected, monkeypatch)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if value is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
-    assert told_by(shown()) == (value, "PCI_BUS_ID")
-    assert cuda_numbers(*told_by(shown()), devices) == expected
+    assert parse_cuda_variables(cuda_variables()) == (value, "PCI_BUS_ID")
+    assert cuda_numbers(*parse_cuda_variables(cuda_variables()), devices) == expected

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tfslowtop.agent.protocol.events import SAMPLE, Folded, Phase, Samples, Step, Stream, Tally
+from tfslowtop.agent.protocol.events import SAMPLE, Folded, Phase, Samples, StepChosen, Stream, Tally
 from tfslowtop.state.session import Session
 from tfslowtop.state.shares import Share
 
@@ -72,7 +72,7 @@ def fed(kind: str, wall: float, *, folded: bool = False) -> Session:
             Phase("running", "", BEGIN),
             Stream(1, "train", "function", "a.py", 3),
             Stream(2, "load", kind, "a.py", 9),
-            Step(1, "", BEGIN),
+            StepChosen(1, "", BEGIN),
             Samples(1, 0, packed[0]),
             inner,
         ]

@@ -16,7 +16,7 @@ import pytest
 from tfslowtop.agent.attachment import Attachment
 from tfslowtop.agent.code.ownership import Ownership
 from tfslowtop.agent.protocol.channel import MemoryChannel
-from tfslowtop.agent.protocol.events import ChooseStep, Step
+from tfslowtop.agent.protocol.events import ChooseStep, StepChosen
 from tfslowtop.agent.steps.control_flow import analyse
 from tfslowtop.agent.steps.streams import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE, Stream
 from tfslowtop.agent.steps.tracker import RESULT_READ, Tracker
@@ -358,7 +358,7 @@ def test_training_that_was_over_long_ago_is_no_longer_the_step():
     assert choose([now_and_then, serving], [])[0] is now_and_then
 
 
-def told_step(*loops: Stream, step: str | None = None, chosen: int = -1) -> Step:
+def told_step(*loops: Stream, step: str | None = None, chosen: int = -1) -> StepChosen:
     """What the agent says of the step when these are the loops of the program."""
     channel = MemoryChannel()
     attachment = Attachment(channel, step=step, script="train.py")
@@ -367,7 +367,7 @@ def told_step(*loops: Stream, step: str | None = None, chosen: int = -1) -> Step
         loop.id = number
     attachment.obey(ChooseStep(chosen))
     attachment.agent.flush()
-    return [event for event in channel.events if isinstance(event, Step)][-1]
+    return [event for event in channel.events if isinstance(event, StepChosen)][-1]
 
 
 def test_whether_the_step_trains_does_not_depend_on_who_named_it():
@@ -377,7 +377,7 @@ def test_whether_the_step_trains_does_not_depend_on_who_named_it():
     assert told_step(training, serving).trains
     assert told_step(training, serving, chosen=0).trains
     assert told_step(training, serving, step="train.py:10").trains
-    assert told_step(training, serving, marked) == Step(2, "marked in the program", ANY, trains=True)
+    assert told_step(training, serving, marked) == StepChosen(2, "marked in the program", ANY, trains=True)
     assert not told_step(training, serving, chosen=1).trains
     assert not told_step(serving).trains
     assert not told_step(serving, marked).trains
@@ -399,7 +399,7 @@ def test_a_step_that_begins_to_train_is_told_again():
         loop.masks = masks
         attachment.obey(ChooseStep(-1))
     attachment.agent.flush()
-    assert [event.trains for event in channel.events if isinstance(event, Step)] == [False, True]
+    assert [event.trains for event in channel.events if isinstance(event, StepChosen)] == [False, True]
 
 
 @pytest.fixture(scope="module")

@@ -27,14 +27,14 @@ def context() -> HookContext:
 def test_eight_threads_that_create_something_at_once_create_eight():
     told: list[int] = []
     together = threading.Barrier(8, timeout=60)
-    create = context().noted("model", lambda frame, args, wall: told.append(wall))(together.wait)
+    create = context().reported("model", lambda frame, args, wall: told.append(wall))(together.wait)
     in_threads(8, create)
     assert len(told) == 8
 
 
 def test_what_is_created_on_the_way_to_another_is_part_of_that_one():
     told: list[int] = []
-    wrap = context().noted("model", lambda frame, args, wall: told.append(wall))
+    wrap = context().reported("model", lambda frame, args, wall: told.append(wall))
     inner = wrap(lambda: None)
     wrap(lambda: (inner(), inner()))()
     assert len(told) == 1

@@ -210,7 +210,7 @@ PINNED = """
     18 Compare a b block_seconds
     19 Tally what symbol file line count wall size at library package module function_line array container \
 bounded
-    20 Step stream why at trains
+    20 StepChosen stream why at trains
     21 ChooseStep stream
     22 Detach
 """

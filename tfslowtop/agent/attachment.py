@@ -15,31 +15,31 @@ from typing import Any
 from .boot.forks import around_forks
 from .boot.import_watch import Watch
 from .code.ownership import version_of
-from .hooks.allocator import AllocatorHook, shown
+from .hooks.allocator import AllocatorHook, cuda_variables
 from .hooks.base import Hook, tensorflow_context
 from .hooks.context import HookContext
-from .hooks.costly_calls import CountedHook
+from .hooks.costly_calls import CostlyCallsHook
 from .hooks.created import CreatedHook
-from .hooks.datasets import DataHook
-from .hooks.eager_ops import EagerHook
+from .hooks.datasets import DatasetHook
+from .hooks.eager_ops import EagerOpHook
 from .hooks.feeds import FeedHook
-from .hooks.garbage_collector import CollectorHook
-from .hooks.gradients import UpdateHook
+from .hooks.garbage_collector import GarbageCollectorHook
+from .hooks.gradients import GradientHook
 from .hooks.graphs import GraphHook
-from .hooks.growing_containers import KeptHook
-from .hooks.host_copies import HostHook
+from .hooks.growing_containers import GrowingContainersHook
+from .hooks.host_copies import HostCopyHook
 from .hooks.keras import KerasHook
 from .hooks.patch import MissingTarget
 from .hooks.python_ops import PythonOpHook
-from .hooks.sampler import WhereHook
+from .hooks.sampler import SamplerHook
 from .hooks.sessions import SessionHook
 from .hooks.tf_function.calls import FunctionHook
 from .hooks.tf_function.traces import MODULE as TRACES
 from .hooks.tf_function.traces import TraceHook
-from .hooks.traced_runs import RunHook
+from .hooks.traced_runs import TracedRunHook
 from .protocol import events
 from .protocol.channel import Channel
-from .protocol.events import About, ChooseStep, Command, Detach, Note, Phase, Step
+from .protocol.events import About, ChooseStep, Command, Detach, Note, Phase, StepChosen
 from .protocol.names import GAUGE_CPU_SECONDS, PHASE_IMPORTING, PHASE_RUNNING, STREAM_STEP, StreamKind
 from .safety.interrupt import Interrupt
 from .sender import Agent
@@ -49,22 +49,22 @@ from .steps.streams import Stream
 
 HOOKS: tuple[type[Hook], ...] = (
     FunctionHook,
-    UpdateHook,
+    GradientHook,
     SessionHook,
-    RunHook,
+    TracedRunHook,
     FeedHook,
     GraphHook,
     KerasHook,
     CreatedHook,
-    DataHook,
+    DatasetHook,
     PythonOpHook,
-    HostHook,
-    EagerHook,
-    CollectorHook,
-    WhereHook,
-    CountedHook,
+    HostCopyHook,
+    EagerOpHook,
+    GarbageCollectorHook,
+    SamplerHook,
+    CostlyCallsHook,
     AllocatorHook,
-    KeptHook,
+    GrowingContainersHook,
 )
 
 #: Seconds between two ticks, and ticks between two batches: slower than for a scenario, because the program
@@ -140,7 +140,7 @@ class Attachment:
         self._guard(self.context.tracker.finish)
         self._interrupt.close()
         now = time.perf_counter_ns()
-        self._guard(lambda: self._tell(now))
+        self._guard(lambda: self._send_last(now))
         if self.context.errors:
             self.agent.emit(Note(f"Errors in tfslowtop's agent: {self.context.errors}"))
         self.agent.close()
@@ -219,7 +219,7 @@ class Attachment:
             for tally in self.context.tallies.changed(now):
                 self.agent.emit(tally)
 
-    def _tell(self, now: int) -> None:
+    def _send_last(self, now: int) -> None:
         """Send streams, step and tallies as they stand at the end."""
         self._announce()
         self._choose(now)
@@ -239,7 +239,7 @@ class Attachment:
         self._introduced = True
         devices = getattr(chosen, "_physical_devices", None) or ()
         names = tuple(f"{d.device_type}:{i}" for i, d in enumerate(devices))
-        self.agent.emit(About(str(version), names, shown()))
+        self.agent.emit(About(str(version), names, cuda_variables()))
         self.agent.emit(Phase(PHASE_RUNNING, "", now))
 
     def _announce(self) -> None:
@@ -260,7 +260,7 @@ class Attachment:
             if before is not None:
                 self._announce_as(before.kind, before)
             self._announce_as(STREAM_STEP, loop)
-        self.agent.emit(Step(loop.id, found.why, now, found.trains))
+        self.agent.emit(StepChosen(loop.id, found.why, now, found.trains))
 
     def _announce_as(self, kind: StreamKind, loop: Stream) -> None:
         library = self.context.ownership.is_library(loop.file)

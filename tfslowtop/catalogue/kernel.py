@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from ..agent.boot.import_watch import Watch
-from ..agent.hooks.allocator import Allocator, shown
+from ..agent.hooks.allocator import Allocator, cuda_variables
 from ..agent.hooks.tf_function.traces import TraceHook
 from ..agent.protocol.channel import SocketChannel
 from ..agent.protocol.events import (
@@ -148,7 +148,7 @@ class Kernel:
         devices = tuple(
             f"{d.device_type}:{i}" for i, d in enumerate(tensorflow.config.list_physical_devices())
         )
-        self._agent.emit(About(tensorflow.__version__, devices, shown()))
+        self._agent.emit(About(tensorflow.__version__, devices, cuda_variables()))
 
     def _loop(self, scenario: Scenario, module: ModuleType) -> None:
         """Iterate, and check before each iteration for a new order."""

@@ -95,7 +95,7 @@ class HeadlessScript:
             say(f"tfslowtop: {problem}")
 
     def _last_view(self) -> View:
-        self._run.session.streams.think_all()
+        self._run.session.streams.recompute_all()
         return self._run.session.view(time.perf_counter_ns(), 2, 0.5)
 
     def _attempt(self, action: Callable[[], _T]) -> _T | None:

@@ -57,7 +57,7 @@ _SECOND = 1_000_000_000
 _Values = Iterator[tuple[GaugeName, float | None]]
 
 
-class Gauges:
+class GaugeMaker:
     """Turns readings into gauges; keeps a second of them for the rates, and the last value of each."""
 
     def __init__(self) -> None:

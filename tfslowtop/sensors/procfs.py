@@ -160,8 +160,8 @@ class LinuxProcess:
         except OSError:
             return {}
         # Time on a CPU, time ready but waiting for one, both in nanoseconds, and a count.
-        told = ((each, (slurp(f"{self._at}task/{each}/schedstat") or b"").split()) for each in threads)
-        return {each: float(words[1]) / 1e9 for each, words in told if len(words) > 1}
+        statistics = ((each, (slurp(f"{self._at}task/{each}/schedstat") or b"").split()) for each in threads)
+        return {each: float(words[1]) / 1e9 for each, words in statistics if len(words) > 1}
 
     def cpus_allowed(self) -> float | None:
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ..agent.protocol.events import Gauge
 from ..agent.protocol.names import GAUGE_SENSOR_GPU, GAUGE_SENSOR_HOST, GaugeName
-from .gauges import Gauges
+from .gauges import GaugeMaker
 from .gpu import GpuReading, GpuSensor
 from .host import HostReading, HostSensor
 from .pace import Budget
@@ -48,7 +48,7 @@ class Sampler:
         self._stopped = threading.Event()
         self._sensor = HostSensor(pid)
         self._gpus = GpuSensor(visible, order)
-        self._host_gauges, self._gpu_gauges = Gauges(), Gauges()
+        self._host_gauges, self._gpu_gauges = GaugeMaker(), GaugeMaker()
         self._threads = [
             threading.Thread(target=target, name=f"tfslowtop-{name}", daemon=True)
             for name, target in (

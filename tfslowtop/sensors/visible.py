@@ -57,7 +57,7 @@ def cuda_numbers(value: str | None, order: str | None, devices: Sequence[Known])
 def told_to(pid: int) -> tuple[str | None, str | None]:
     """Return CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER with which the process was started.
 
-    What a program sets in its own os.environ does not show here: see `told_by`.
+    What a program sets in its own os.environ does not show here: see `parse_cuda_variables`.
     """
     try:
         environment = psutil.Process(pid).environ()
@@ -71,7 +71,7 @@ def told_to(pid: int) -> tuple[str | None, str | None]:
     return _both(environment)
 
 
-def told_by(shown: Iterable[str]) -> tuple[str | None, str | None]:
+def parse_cuda_variables(shown: Iterable[str]) -> tuple[str | None, str | None]:
     """Return the same as the agent reports it (`About.shown`): as of when TensorFlow chose its devices."""
     return _both(dict(each.partition("=")[::2] for each in shown))
 

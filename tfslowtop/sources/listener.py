@@ -25,7 +25,7 @@ from ..agent.protocol.events import (
     Note,
     Output,
     Samples,
-    Step,
+    StepChosen,
     Toggled,
 )
 from ..agent.protocol.wire import PROTOCOL, Decoder, WireError, decode, encode, number_of
@@ -41,7 +41,7 @@ _FOREVER = 2**62
 #: Events that only the keeper sends, or whoever else started the target.
 KEEPERS_OWN = frozenset(map(number_of, (Ended, Output)))
 #: Events that cost the analysis far more than the average.
-_COSTS = {number_of(Step): 100, number_of(Toggled): 10, number_of(Block): 10}
+_COSTS = {number_of(StepChosen): 100, number_of(Toggled): 10, number_of(Block): 10}
 _LEFT_OUT = "The target sends more than 10,000 events a second; what is beyond that is left out."
 
 

@@ -195,7 +195,7 @@ def pass_signals_on(source: ScriptSource) -> Iterator[None]:
     These are handlers instead of SIG_IGN, which the script would inherit and then ignore Ctrl-C.
     """
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def pass_on(number: int, frame: FrameType | None) -> None:
         # The terminal sends Ctrl-C to the whole foreground group, so the script has it already.
         if number != signal.SIGINT or not _in_foreground():
             source.signal(number)
@@ -204,7 +204,7 @@ def pass_signals_on(source: ScriptSource) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
         if before[number] is not signal.SIG_IGN:
-            signal.signal(number, hear)
+            signal.signal(number, pass_on)
     try:
         yield
     finally:

@@ -61,7 +61,7 @@ class ABTest:
         self._open = []
         self._waiting = 0
 
-    def think(self) -> None:
+    def recompute(self) -> None:
         self._effect = ab(*self._walls, *self._cpus)
 
     def result(self) -> Comparison:

@@ -42,7 +42,7 @@ class _Gauge:
 class Gauges:
     def __init__(self) -> None:
         self._all: dict[str, _Gauge] = {}
-        self._thoughts = 0
+        self._recomputed = 0
         self.full = False
         """Whether a gauge was refused because there are too many."""
 
@@ -80,11 +80,11 @@ class Gauges:
         for gauge in self._all.values():
             gauge.points, gauge.trend = _points(), None
 
-    def think(self, last: bool) -> None:
-        self._thoughts += 1
+    def recompute(self, last: bool) -> None:
+        self._recomputed += 1
         # A script has a dozen, which change little within a second.
         for name, gauge in self._all.items():
-            if self._thoughts % 2 or last or gauge.trend is None:
+            if self._recomputed % 2 or last or gauge.trend is None:
                 index, values = gauge.points.last(_POINTS)
                 gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
 
@@ -94,8 +94,8 @@ class Gauges:
     def summary(self, name: str) -> tuple[float, float, float, float | None]:
         """Return first, last and largest value, and the slope per step where one can be given."""
         gauge = self._all[name]
-        told = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
-        line = gauge.trend.slope if gauge.trend is not None and told else None
+        has_slope = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
+        line = gauge.trend.slope if gauge.trend is not None and has_slope else None
         return gauge.first, gauge.series.last, gauge.series.maximum, line
 
     def rise(self, name: str) -> float:

@@ -46,7 +46,7 @@ from .view import MAX_OUTPUT, Gpu, View
 
 _SECOND = 1_000_000_000
 #: Trends and effects are recomputed this often; curves at every view.
-_THINK_EVERY = _SECOND
+_RECOMPUTE_EVERY = _SECOND
 #: A larger reading counts as missing: its sums and squares would overflow.
 _LARGEST = 1e30
 #: The most counted lines, readings, and streams that lost samples. An entry of the ledger takes up to 12 KB.
@@ -90,7 +90,7 @@ class Session:
         self._written: list[str] = []
         self._lost: dict[int, int] = {}
         self._started = 0
-        self._thought = 0
+        self._recomputed_at = 0
 
     # Events in
 
@@ -105,9 +105,9 @@ class Session:
         gauges, self._waiting = self._waiting, []
         if gauges:  # last, when it is known which iterations ran at the time
             self.gauges.add(gauges, self.step.times(), self.step.iterations, self.step.since)
-        self._tell_limits()
+        self._note_limits()
 
-    def _tell_limits(self) -> None:
+    def _note_limits(self) -> None:
         """Note once what is no longer shown one by one."""
         if self.streams.others is not None:
             self._notes.once(f"More than {MOST_STREAMS} streams: the least active are shown as one.")
@@ -131,7 +131,7 @@ class Session:
             and gauges
             and self.machine_episodes.add(gauges[-1].at, self.readings, self._gpus)
         ):
-            self._thought = 0  # report it at once
+            self._recomputed_at = 0  # report it at once
         # A process that has ended has no memory: that is not a reading.
         self._waiting += [g for g in gauges if drawn(g.name) and (g.value > 0 or g.name != GAUGE_RSS)]
 
@@ -213,7 +213,7 @@ class Session:
             self.streams.step = event.id
 
     @_take.register
-    def _(self, event: events.Step) -> None:
+    def _(self, event: events.StepChosen) -> None:
         self.streams.step = event.stream
         stats = self.streams.own(event.stream)
         self.step.why, self.step.trains = event.why, event.trains
@@ -277,9 +277,9 @@ class Session:
     def view(self, now: int, columns: int, column_seconds: float) -> View:
         """Return the curves of the last `columns * column_seconds` seconds, and the numbers as of `now`."""
         self.feed(())  # what the sensors have read since
-        if now - self._thought >= _THINK_EVERY or self.ended:
-            self._thought = now
-            self._think(now)
+        if now - self._recomputed_at >= _RECOMPUTE_EVERY or self.ended:
+            self._recomputed_at = now
+            self._recompute(now)
         width = int(column_seconds * _SECOND)
         end = (now // width + 1) * width
         window = (end - (columns - 1) * width, end, columns)
@@ -346,17 +346,17 @@ class Session:
         end, since = self.ended.at if self.ended else now, self.since
         return max(0.0, (end - since) / 1e9) if since else 0.0
 
-    def _think(self, now: int) -> None:
+    def _recompute(self, now: int) -> None:
         # Of a scenario it is known that it is slow, and why.
         script = self.step.stream is None or self.step.stream.kind != STREAM_KERNEL
         if script:
-            self.streams.think()
+            self.streams.recompute()
         if self._kept and self.ended is None:  # it is sent only when it has grown
             self.feed([events.Gauge(GAUGE_TENSORS_KEPT, now, float(sum(self._kept.values())))])
-        self.step.think(now)
-        self.gauges.think(last=self.ended is not None)
+        self.step.recompute(now)
+        self.gauges.recompute(last=self.ended is not None)
         self.step.remember(self.gauges.trend(GAUGE_RSS))
-        self._shares.think(now)
+        self._shares.recompute(now)
         if script:
             facts = gather(self, now)
             self._findings = diagnose(facts)

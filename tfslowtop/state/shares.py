@@ -50,7 +50,7 @@ class Share:
         self._busy: Floats = np.zeros(_BINS)
         self._first = self._newest = -1
         self.spread: Spread | None = None
-        """Over all complete half seconds, as of the last `think`; None while it is negligible."""
+        """Over all complete half seconds, as of the last `recompute`; None while it is negligible."""
 
     def add(self, start: Ints, wall: Ints) -> None:
         """Add calls: when they began and how long they took, in nanoseconds."""
@@ -105,7 +105,7 @@ class Share:
         values = self._percent(np.arange(last - int(seconds * 1e9 / _BIN), last), now)
         return float(values[np.isfinite(values)].mean()) if np.isfinite(values).any() else math.nan
 
-    def think(self, now: int) -> None:
+    def recompute(self, now: int) -> None:
         begin = max(self._first, self._newest - _BINS + 1)
         values = self._percent(np.arange(begin, now // _BIN), now)
         values = values[np.isfinite(values)]
@@ -141,9 +141,9 @@ class Shares:
         if kind in KINDS:
             self._all[KINDS[kind]].add_folded(event.start, event.end, event.wall_sum)
 
-    def think(self, now: int) -> None:
+    def recompute(self, now: int) -> None:
         for share in self._all.values():
-            share.think(now)
+            share.recompute(now)
 
     def panels(self, window: Window, now: int, rate: float) -> list[PanelView]:
         """Return the panels, in percent of the time and as time per step."""

@@ -142,7 +142,7 @@ class Step:
 
     # Results
 
-    def think(self, now: int) -> None:
+    def recompute(self, now: int) -> None:
         segment = self._segments[-1]
         segment.trend = trend(segment.blocks)
         whole = segment.blocks.stretch()
@@ -156,7 +156,7 @@ class Step:
             if effect is not None:
                 segment.mark = replace(segment.mark, effect=effect)
         if self._ab_test is not None and self._ab_test.running:
-            self._ab_test.think()
+            self._ab_test.recompute()
 
     def remember(self, memory: Trend | None) -> None:
         """Record the trend of memory since the last toggle."""

@@ -84,7 +84,7 @@ class StreamStats:
         self.first_at = min(self.first_at or start, start)
         self.last_at = max(self.last_at, end)
 
-    def think(self) -> None:
+    def recompute(self) -> None:
         """Update the expensive figures: takes about 2 ms."""
         wall = self.blocks.stretch().wall
         if len(wall):
@@ -233,15 +233,15 @@ class Streams:
             self.others.fold(self.all.pop(stats.info.id))
         self._least = ranked[min(MOST_STREAMS // 4, len(ranked) - 1)].seconds
 
-    def think(self, most: int = 4) -> None:
+    def recompute(self, most: int = 4) -> None:
         stats = list(self.all.values())
         for _ in range(min(most, len(stats))):
             self._next = (self._next + 1) % len(stats)
-            stats[self._next].think()
+            stats[self._next].recompute()
 
-    def think_all(self) -> None:
+    def recompute_all(self) -> None:
         for stats in self.all.values():
-            stats.think()
+            stats.recompute()
 
     def first_at(self) -> int:
         """Return when the first call of any stream began, the collector's left out; 0 before that."""

@@ -12,7 +12,8 @@ import itertools
 import sys
 import time
 from collections import deque
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container as AbstractContainer
+from collections.abc import Iterable, Iterator
 from types import (
     CellType,
     FrameType,
@@ -56,7 +57,7 @@ _dict_of, _module_of, _mro_of, _name_of = (
 )
 
 
-class Kept(NamedTuple):
+class Container(NamedTuple):
     name: str
     id: int
     kind: str
@@ -78,17 +79,17 @@ class ContainerScan:
         self._ownership = ownership
         self._end = time.thread_time_ns() + _BUDGET
         self._met: set[int] = set()
-        self.found: list[Kept] = []
+        self.found: list[Container] = []
         self.arrays: dict[str, tuple[int, int]] = {}
         """Rows and bytes of NumPy arrays, by name."""
         self.whole = True
         """Whether the scan was completed."""
 
     def around(
-        self, frame: FrameType | None, modules: Iterable[str] = (), lent: dict[str, Any] | None = None
+        self, frame: FrameType | None, modules: Iterable[str] = (), held: dict[str, Any] | None = None
     ) -> None:
         """Scan the names of the user's frames from `frame` outwards, of these modules, and the objects in
-        `lent`."""
+        `held`."""
         while frame is not None:
             if not self._ownership.is_library(frame.f_code.co_filename):
                 if frame.f_code.co_flags & _OPTIMIZED:
@@ -99,7 +100,7 @@ class ContainerScan:
             module = sys.modules.get(name)
             if type(module) is ModuleType:
                 self._module(vars(module))
-        self._names(lent or {})
+        self._names(held or {})
 
     def _module(self, names: dict[str, Any]) -> None:
         if id(names) not in self._met:
@@ -169,7 +170,7 @@ class ContainerScan:
             size, tensor = 0, True  # what it has recorded cannot be measured
         bounded = _is_bounded(value, kind)
         shown = _shown(value, kind)
-        self.found.append(Kept(name, id(value), shown, length, size, tensor, None, bounded=bounded))
+        self.found.append(Container(name, id(value), shown, length, size, tensor, None, bounded=bounded))
         if length > _LONG:
             if length <= _MANY and not issubclass(kind, set):
                 self._together(value, kind, name)
@@ -207,7 +208,7 @@ class ContainerScan:
             # The positive id stands for the container itself.
             together = f"{name}[...]{suffix}"
             self.found.append(
-                Kept(together, -id(value), shown, length, size, tensor, None, len(parts), bounded)
+                Container(together, -id(value), shown, length, size, tensor, None, len(parts), bounded)
             )
 
     def _cache(self, value: Any, name: str) -> None:
@@ -216,7 +217,7 @@ class ContainerScan:
         if type(inner) is FunctionType and not self._ownership.is_library(inner.__code__.co_filename):
             place = (inner.__code__.co_filename, inner.__code__.co_firstlineno)
             length = value.cache_info().currsize
-            self.found.append(Kept(name, id(value), "lru_cache", length, 0, False, place))
+            self.found.append(Container(name, id(value), "lru_cache", length, 0, False, place))
 
     def _generator(self, value: Any) -> None:
         """Scan the variables of a suspended generator."""
@@ -364,7 +365,7 @@ def _bases(value: Any, depth: int = 0) -> Iterator[int]:
             yield from _bases(part, depth + 1)
 
 
-def weigh(value: Any, depth: int = 0, but: Container[int] = ()) -> tuple[int, bool]:
+def weigh(value: Any, depth: int = 0, but: AbstractContainer[int] = ()) -> tuple[int, bool]:
     """Estimate its bytes, and whether it contains a tensor. A view keeps its whole array; arrays in `but` are
     left out, because others keep them as well."""
     kind = type(value)

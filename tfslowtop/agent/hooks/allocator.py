@@ -24,12 +24,12 @@ _PATIENCE = 3
 
 
 #: Which devices CUDA shows, and in which order. A program may set them itself, before it uses TensorFlow.
-_SHOWN = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+_CUDA_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 
-def shown() -> tuple[str, ...]:
+def cuda_variables() -> tuple[str, ...]:
     """Return the variables that are set now, as `name=value`."""
-    return tuple(f"{name}={os.environ[name]}" for name in _SHOWN if name in os.environ)
+    return tuple(f"{name}={os.environ[name]}" for name in _CUDA_VARIABLES if name in os.environ)
 
 
 class Allocator:
@@ -65,15 +65,15 @@ class Allocator:
             if self._refused.get(logical, 0) >= _PATIENCE:
                 continue
             try:
-                told = tensorflow.config.experimental.get_memory_info(f"GPU:{logical}")
+                usage = tensorflow.config.experimental.get_memory_info(f"GPU:{logical}")
             except Exception:
                 self._refused[logical] = self._refused.get(logical, 0) + 1
                 continue
             self._refused[logical] = 0
-            told = {**told, "limit": (self._limits or {}).get(logical)}
+            usage = {**usage, "limit": (self._limits or {}).get(logical)}
             for key, name in (("current", "memory"), ("peak", "peak"), ("limit", "limit")):
-                if told.get(key) is not None:
-                    found.append(Gauge(tf_gpu_gauge(number, name), now, float(told[key])))
+                if usage.get(key) is not None:
+                    found.append(Gauge(tf_gpu_gauge(number, name), now, float(usage[key])))
         return found
 
 

@@ -52,7 +52,7 @@ class HookContext:
         """Graphs that a Session has run."""
         self.trace_runs = False
         """Whether some Session.run calls need a trace to be understood: see `traced_runs`."""
-        self.lent: dict[str, Callable[[], Any]] = {}
+        self.library_held: dict[str, Callable[[], Any]] = {}
         """Objects of the program's that only a library holds, by their class."""
         self.busy: set[tuple[str, int]] = set()
         """What is being created, loaded or saved right now, and by which thread."""
@@ -210,7 +210,9 @@ class HookContext:
 
         return wrap
 
-    def noted(self, what: TallyKind, tell: Callable[[FrameType | None, tuple[Any, ...], int], None]) -> Wrap:
+    def reported(
+        self, what: TallyKind, report: Callable[[FrameType | None, tuple[Any, ...], int], None]
+    ) -> Wrap:
         """Make a wrapper that reports the caller, the arguments and the wall time of every call.
 
         A call inside another call of its kind is part of that one.
@@ -237,7 +239,7 @@ class HookContext:
                         busy.discard(key)
                 if outermost:
                     try:
-                        tell(getframe().f_back, args, clock() - start)
+                        report(getframe().f_back, args, clock() - start)
                     except Exception as error:
                         report_error(error)
                 return result

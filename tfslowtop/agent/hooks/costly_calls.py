@@ -40,7 +40,7 @@ _TARGETS: dict[str, tuple[tuple[str, TallyKind], ...]] = {
 }
 
 
-class CountedHook(Hook):
+class CostlyCallsHook(Hook):
     title = "what is compiled, loaded and saved"
     modules = tuple(_TARGETS)
 
@@ -63,11 +63,11 @@ class CountedHook(Hook):
     def _calling(self, what: TallyKind, name: str) -> Wrap:
         context = self.context
 
-        def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
+        def report(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
             place = self._traced_line() if context.tracing.here() is not None else None
             if place is not None:
                 context.tallies.put(what, name, *place, 1, wall)
             else:
                 context.tallies.add(what, frame, wall, symbol=name)
 
-        return context.noted(what, tell)
+        return context.reported(what, report)

@@ -56,7 +56,7 @@ class CreatedHook(Hook):
     def _creating(self, what: TallyKind, name: str) -> Wrap:
         context = self.context
 
-        def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
+        def report(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
             if what in _PART_OF_A_TRACE and context.tracing.here() is not None:
                 return
             file = frame.f_code.co_filename if frame is not None else ""
@@ -64,4 +64,4 @@ class CreatedHook(Hook):
                 named = getattr(args[0], "_name", None) if what == TALLY_FUNCTION else None
                 context.tallies.add(what, frame, wall, symbol=str(named or type(args[0]).__name__))
 
-        return context.noted(what, tell)
+        return context.reported(what, report)

@@ -32,7 +32,7 @@ _ENOUGH = 5
 _MOST = 4
 
 
-class DataHook(Hook):
+class DatasetHook(Hook):
     title = "waiting for tf.data"
     modules = ("tensorflow.python.data.ops.iterator_ops", _DISTRIBUTED)
 

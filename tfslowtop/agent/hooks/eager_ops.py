@@ -80,7 +80,7 @@ class MarkerOp:
             context.report_error(error)
 
 
-class EagerHook(Hook):
+class EagerOpHook(Hook):
     title = "eager ops"
     modules = ("tensorflow.python.pywrap_tfe",)
 

@@ -15,7 +15,7 @@ from .context import HookContext
 from .patch import hide_wrapper_frame
 
 #: Nanoseconds; an array of the right type is ready at once.
-_WORTH_A_WORD = 200_000
+_SLOW_CONVERSION = 200_000
 #: Arrays of the right type count from this many bytes on: copying them takes time.
 _LARGE = 1 << 20
 #: TensorFlow uses an array in place if its data begin at a multiple of this, and copies any other.
@@ -50,7 +50,7 @@ class FeedHook(Hook):
             try:
                 took = ready.pop(get_ident(), start) - start
                 context.trace_runs = context.trace_runs or copied(feed_dict) > 0
-                if took > _WORTH_A_WORD:
+                if took > _SLOW_CONVERSION:
                     size = sum(getattr(value, "nbytes", 0) for value in feed_dict.values())
                     context.tallies.add(TALLY_HOST_COPY, getframe().f_back, took, size, symbol=FEED_DICT)
             except Exception as error:

@@ -26,7 +26,7 @@ from .base import Hook
 from .context import HookContext
 
 #: Nanoseconds; shorter pauses are only summed.
-_WORTH_TELLING = 500_000
+_SHORTEST_SAMPLE = 500_000
 #: Times that wait for the agent's thread, two per collection; it comes ten times a second.
 _WAITING = 8192
 
@@ -62,7 +62,7 @@ def _callback(
     return functools.partial(getattr, type("Phases", (), phases)())
 
 
-class CollectorHook(Hook):
+class GarbageCollectorHook(Hook):
     title = "garbage collection"
 
     def __init__(self, context: HookContext) -> None:
@@ -86,7 +86,7 @@ class CollectorHook(Hook):
         try:
             (start, stop), (thread,) = self._latest, self._thread
             stop = -stop
-            if thread != self._main or not 0 < start <= stop - _WORTH_TELLING or self._is_import(start):
+            if thread != self._main or not 0 < start <= stop - _SHORTEST_SAMPLE or self._is_import(start):
                 return
             user, through = self.context.ownership.user_frame(frame), ""
             while frame is not None and frame is not user:
@@ -122,7 +122,7 @@ class CollectorHook(Hook):
             return
         self._total += wall
         self._count += 1
-        if wall >= _WORTH_TELLING:
+        if wall >= _SHORTEST_SAMPLE:
             if self._stream is None:
                 self._stream = self.context.stream(STREAM_GC, "garbage collection", "", 0)
             self._stream.buffer.put((start, wall, 0))

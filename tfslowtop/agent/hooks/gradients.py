@@ -24,7 +24,7 @@ _LEGACY = "tf_keras.src.optimizers.optimizer"
 _MOST_SOURCES = 100_000
 
 
-class UpdateHook(Hook):
+class GradientHook(Hook):
     title = "gradients and optimizers"
     modules = (_TAPE, _VARIABLES, _V1, _KERAS, _LEGACY)
 

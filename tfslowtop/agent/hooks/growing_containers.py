@@ -15,7 +15,7 @@ import sys
 import time
 from types import FrameType, ModuleType
 
-from ..code.containers import ContainerScan, Kept, own_modules
+from ..code.containers import Container, ContainerScan, own_modules
 from ..code.fill_site import find_fill_site, last_name
 from ..protocol.names import TALLY_GROWN_ARRAY, TALLY_KEPT_OBJECT, TALLY_KEPT_TENSOR
 from ..tallies import Details
@@ -31,20 +31,20 @@ _PAUSE = 1_000_000_000
 _SHARE = 0.005
 #: Entries that a container has to gain before it is reported, and containers reported per scan.
 _LEAST = 10
-_TOLD = 3
+_MOST_REPORTED = 3
 #: Containers that are remembered when scans are cut short.
 _REMEMBERED = 10_000
 
 
-class KeptHook(Hook):
+class GrowingContainersHook(Hook):
     title = "what is kept"
 
     def __init__(self, context: HookContext) -> None:
         super().__init__(context)
         self._next = self._rss = 0
-        self._first: dict[tuple[str, int], Kept] = {}
+        self._first: dict[tuple[str, int], Container] = {}
         self._arrays: dict[str, int] = {}
-        self._seen: ContainerScan | None = None
+        self._last_scan: ContainerScan | None = None
         self._modules: dict[str, str] = {}
         self._imported = 0
         self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -53,9 +53,9 @@ class KeptHook(Hook):
         """Patch nothing: the tracker runs the scan."""
 
     def tick(self, now: int) -> None:
-        if self._seen is not None:
-            seen, self._seen = self._seen, None
-            self._judge(seen)
+        if self._last_scan is not None:
+            scan, self._last_scan = self._last_scan, None
+            self._report_growth(scan)
         tracker = self.context.tracker
         if now < self._next or tracker.errand is not None:
             return
@@ -68,7 +68,7 @@ class KeptHook(Hook):
             if len(sys.modules) != self._imported:
                 self._imported = len(sys.modules)
                 self._modules = own_modules(self.context.ownership)
-            tracker.errand = self._look
+            tracker.errand = self._scan
 
     def remove(self) -> None:
         self.context.tracker.errand = None
@@ -81,43 +81,43 @@ class KeptHook(Hook):
         except OSError:
             return self._rss + _GROWTH  # where memory cannot be read, time alone decides
 
-    def _look(self, frame: FrameType | None) -> None:
+    def _scan(self, frame: FrameType | None) -> None:
         """Scan on the main thread, in a hooked call that `frame` makes."""
         start, used = time.perf_counter_ns(), time.thread_time_ns()
-        look = ContainerScan(self.context.ownership)
-        lent = ((name, reference()) for name, reference in self.context.lent.copy().items())
-        look.around(frame, self._modules, {name: value for name, value in lent if value is not None})
+        scan = ContainerScan(self.context.ownership)
+        held = ((name, reference()) for name, reference in self.context.library_held.copy().items())
+        scan.around(frame, self._modules, {name: value for name, value in held if value is not None})
         took = time.thread_time_ns() - used
         self._next = start + max(_PAUSE, int(took / _SHARE))
-        self._seen = look
+        self._last_scan = scan
 
-    def _judge(self, look: ContainerScan) -> None:
-        """Report what has grown since it was first seen, largest first; on the agent's thread."""
+    def _report_growth(self, scan: ContainerScan) -> None:
+        """Report what has grown since it was first scan, largest first; on the agent's thread."""
         grown = []
-        for kept in look.found:
+        for kept in scan.found:
             first = self._first.setdefault(_key(kept), kept)
             # Of several counted together, more of them of the same length is not growth.
             more = kept.length - round(first.length * max(1.0, kept.of / first.of))
             if more >= _LEAST:
                 grown.append((kept, more))
-        if look.whole or len(self._first) > _REMEMBERED:
-            present = {_key(kept) for kept in look.found}
+        if scan.whole or len(self._first) > _REMEMBERED:
+            present = {_key(kept) for kept in scan.found}
             self._first = {key: kept for key, kept in self._first.items() if key in present}
         grown.sort(key=lambda pair: -pair[0].bytes * pair[1])
         loops = [loop for loop in self.context.tracker.loops if loop.count >= _ITERATIONS]
         files = [*dict.fromkeys(loop.file for loop in loops), *self._modules.values()]
-        for kept, more in grown[:_TOLD]:
+        for kept, more in grown[:_MOST_REPORTED]:
             what = TALLY_KEPT_TENSOR if kept.tensor else TALLY_KEPT_OBJECT
             place = kept.place or find_fill_site(files, kept.name, {(loop.file, loop.line) for loop in loops})
             subject = Details(kept.name, container=kept.kind, bounded=kept.bounded)
             self.context.tallies.put(what, subject, *place, more, 0, kept.bytes * more)
-        arrays = {} if self.context.hooked else look.arrays  # with hooks, the steps show what grows
+        arrays = {} if self.context.hooked else scan.arrays  # with hooks, the steps show what grows
         for name, (rows, size) in arrays.items():
             before = self._arrays.setdefault(name, rows)
             if rows - before >= max(_LEAST, before):
                 self.context.tallies.put(TALLY_GROWN_ARRAY, name, "", 0, rows - before, 0, size)
 
 
-def _key(kept: Kept) -> tuple[str, int]:
+def _key(kept: Container) -> tuple[str, int]:
     """Identify a container whose name differs between frames: `self.log`, `trainer.log`."""
     return last_name(kept.name), kept.id

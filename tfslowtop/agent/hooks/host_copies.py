@@ -27,7 +27,7 @@ _EVERY = 15
 _SMALL = 1024
 
 
-class HostHook(Hook):
+class HostCopyHook(Hook):
     title = "copies between host and device"
     modules = (_OPS, _CONSTANTS)
 

@@ -179,18 +179,18 @@ class KerasHook(Hook):
             def wrapper(owner: Any, *args: Any, **kwds: Any) -> Any:
                 try:
                     if before is not None:
-                        tell(before, owner, getframe().f_back)
+                        report(before, owner, getframe().f_back)
                     result = original(owner, *args, **kwds)
                 except BaseException as error:
                     hide_wrapper_frame(error)
                     raise
                 if after is not None:
-                    tell(after, owner, getframe().f_back)
+                    report(after, owner, getframe().f_back)
                 return result
 
             return wrapper
 
-        def tell(whom: Callable[..., None], owner: Any, frame: FrameType | None) -> None:
+        def report(whom: Callable[..., None], owner: Any, frame: FrameType | None) -> None:
             try:
                 whom(owner, frame)
             except Exception as error:
@@ -225,7 +225,7 @@ class KerasHook(Hook):
         """Time the methods that each callback's class defines."""
         for callback in list(getattr(owner, "callbacks", ())):
             if type(callback).__weakrefoffset__:
-                self.context.lent[type(callback).__name__] = weakref.ref(callback)
+                self.context.library_held[type(callback).__name__] = weakref.ref(callback)
             for base in type(callback).__mro__:
                 if base.__name__ == "Callback" or base is object:
                     break
@@ -239,7 +239,7 @@ class KerasHook(Hook):
                             pass  # a class that cannot be changed is not timed
 
     def _timing(self, symbol: str, code: CodeType | None) -> Wrap:
-        def tell(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
+        def report(frame: FrameType | None, args: tuple[Any, ...], wall: int) -> None:
             self.context.tallies.at(TALLY_CALLBACK, symbol, code, 0, wall, 0)
 
-        return self.context.noted(TALLY_CALLBACK, tell)
+        return self.context.reported(TALLY_CALLBACK, report)

@@ -82,13 +82,13 @@ class ProfileBurst:
             return
         self._last = time.perf_counter_ns()
         self._until = self._last + _LONG
-        sys.setprofile(self._told)
+        sys.setprofile(self._on_event)
 
     def walls(self) -> dict[ActiveLine, int]:
         """Return nanoseconds by line, without the profiler's own cost, which is most of a short call."""
-        told = sorted(self._pieces)[len(self._pieces) // 4] if self._pieces else 0
+        overhead = sorted(self._pieces)[len(self._pieces) // 4] if self._pieces else 0
         return {
-            (self._codes[code], offset, running): max(0, wall - told * times)
+            (self._codes[code], offset, running): max(0, wall - overhead * times)
             for (code, offset, running), (wall, times) in self._walls.items()
         }
 
@@ -106,7 +106,7 @@ class ProfileBurst:
         self._codes[id(frame.f_code)] = frame.f_code
         return True
 
-    def _told(self, frame: FrameType, event: str, arg: Any) -> None:
+    def _on_event(self, frame: FrameType, event: str, arg: Any) -> None:
         now = time.perf_counter_ns()
         try:
             if self._code is not None:

@@ -59,7 +59,7 @@ _EACH = ("apply_along_axis", "_vectorize_call", "_vectorize_call_with_signature"
 _NEAR = 8
 
 
-class WhereHook(Hook):
+class SamplerHook(Hook):
     title = "where the time goes"
 
     def __init__(self, context: HookContext) -> None:

@@ -56,10 +56,10 @@ class SessionHook(Hook):
             ops = list(ops_of(args[1]))
             if any(_trains(op) for op in ops):
                 stream.bits |= TRAINS
-            told = [is_summary(op.type) for op in ops]
-            if told and all(told):
+            summaries = [is_summary(op.type) for op in ops]
+            if summaries and all(summaries):
                 self.context.tallies.add(TALLY_SUMMARIES, frame)
-            elif any(told):
+            elif any(summaries):
                 self.context.trace_runs = True
         if args[0].graph not in self.context.graphs:
             self.context.graphs[args[0].graph] = None

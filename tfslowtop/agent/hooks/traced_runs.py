@@ -25,7 +25,7 @@ _EARLY, _PAUSE = 1_000_000_000, 5_000_000_000
 _FIRST = 5
 
 
-class RunHook(Hook):
+class TracedRunHook(Hook):
     title = "runs of Sessions"
     modules = ("tensorflow.python.client.session",)
 
@@ -97,11 +97,13 @@ class RunHook(Hook):
         op. Never raises: the run succeeded."""
         try:
             config = sys.modules["tensorflow.core.protobuf.config_pb2"]
-            told = config.RunMetadata.FromString(self._module.tf_session.TF_GetBuffer(metadata))
-            nodes = [node for device in told.step_stats.dev_stats for node in device.node_stats]
+            recorded = config.RunMetadata.FromString(self._module.tf_session.TF_GetBuffer(metadata))
+            nodes = [node for device in recorded.step_stats.dev_stats for node in device.node_stats]
             took = {True: 0, False: 0}
             for node in nodes:
-                took[_tells(node.timeline_label)] += node.op_end_rel_micros - node.op_start_rel_micros
+                took[_is_summary_label(node.timeline_label)] += (
+                    node.op_end_rel_micros - node.op_start_rel_micros
+                )
             add = self.context.tallies.add
             if took[True]:
                 add(TALLY_RUN_TRACE, frame, wall=1000 * took[True], symbol=RUN_SUMMARIES)
@@ -116,6 +118,6 @@ class RunHook(Hook):
             self.context.report_error(error)
 
 
-def _tells(label: str) -> bool:
+def _is_summary_label(label: str) -> bool:
     """Whether a label such as `name = HistogramSummary(inputs)` is a summary's."""
     return is_summary(label.partition(" = ")[2].partition("(")[0])

@@ -174,7 +174,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepChosen:
     """From now on this stream is the step; `why` says which rule chose it, or that the user did."""
 
     stream: int
@@ -295,7 +295,7 @@ Event = (
     | Trace
     | Gauge
     | Tally
-    | Step
+    | StepChosen
     | Toggled
     | Block
     | Failed

@@ -56,7 +56,7 @@ _KINDS: tuple[type, ...] = (
     events.SetParams,
     events.Compare,
     events.Tally,
-    events.Step,
+    events.StepChosen,
     events.ChooseStep,
     events.Detach,
 )

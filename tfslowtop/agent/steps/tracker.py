@@ -133,13 +133,13 @@ class Visit:
         return True
 
 
-class _Gone(weakref.ref[Visit]):
+class _EndedVisit(weakref.ref[Visit]):
     """What is left of a visit when its frame has ended: the iterations that end with it."""
 
     __slots__ = ("call", "key", "own")
 
-    def __init__(self, visit: Visit, gone: Callable[[_Gone], None]) -> None:
-        super().__init__(visit, gone)  # type: ignore[call-arg]
+    def __init__(self, visit: Visit, ended: Callable[[_EndedVisit], None]) -> None:
+        super().__init__(visit, ended)  # type: ignore[call-arg]
         self.own, self.key = visit.own, id(visit)
         self.call: Iteration | None = None
 
@@ -154,8 +154,8 @@ class Tracker:
         self._wanted: tuple[str, int] = ("", 0)
         self.seen = 0
         """When the last hooked call was seen."""
-        self._visits: dict[int, _Gone] = {}
-        self._gone: deque[_Gone] = deque()
+        self._visits: dict[int, _EndedVisit] = {}
+        self._ended: deque[_EndedVisit] = deque()
         """Visits whose frames have ended since the last call. No finalizer closes them, because Python
         ignores what a signal handler raises there."""
         self.errand: Callable[[FrameType | None], None] | None = None
@@ -188,7 +188,7 @@ class Tracker:
             frame = wrapper.f_back
             if self.errand is not None:
                 self.run_errand(frame)
-            if self._gone:
+            if self._ended:
                 self.close_ended()
             if frame is None:
                 return None
@@ -224,10 +224,10 @@ class Tracker:
 
     def close_ended(self) -> None:
         """Close the iterations of frames that have ended."""
-        gone = self._gone
-        while gone:
+        ended = self._ended
+        while ended:
             try:
-                visit = gone.popleft()
+                visit = ended.popleft()
             except IndexError:
                 return  # another thread has just taken it
             self._visits.pop(visit.key, None)
@@ -300,9 +300,9 @@ class Tracker:
         main = threading.get_ident() == self._main
         for at, code, below in reversed(fresh):
             visit = Visit(code, iteration, -1, main)
-            gone = self._visits[id(visit)] = _Gone(visit, self._gone.append)
+            ended = self._visits[id(visit)] = _EndedVisit(visit, self._ended.append)
             if code.calls is not None:
-                gone.call = iteration = visit.base = visit.iteration = Iteration(code.calls, now, iteration)
+                ended.call = iteration = visit.base = visit.iteration = Iteration(code.calls, now, iteration)
                 code.calls.main = main
             if at.f_trace is None:  # a debugger's own is left alone
                 at.f_trace = visit

@@ -68,7 +68,7 @@ class Keeper:
         self._open = True  # somebody has the other end of the terminal
         self._code: int | None = None
         self._last: int | None = None  # where the script's own output ended
-        self._told = False
+        self._end_reported = False
         self._accept_watcher()  # before any agent: it was there first
 
     def run(self) -> None:
@@ -76,7 +76,7 @@ class Keeper:
             try:
                 self._wait()
                 self._reap()
-                if self._code is not None and not self._told and self._quiet():
+                if self._code is not None and not self._end_reported and self._quiet():
                     self._tell_the_end()
             except Exception as error:
                 # An error of ours must not hang up on the script: continue without the peer that caused it.
@@ -87,14 +87,14 @@ class Keeper:
 
     def _over(self) -> bool:
         # Children that the script left running may still print until the last of them ends.
-        return self._told and not self._open and self._watcher is None
+        return self._end_reported and not self._open and self._watcher is None
 
     # -- waiting ------------------------------------------------------------------------------------------
 
     def _wait(self) -> None:
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
-        if not self._told:
+        if not self._end_reported:
             poll.register(self._agents, select.POLLIN)
             poll.register(self._watchers, select.POLLIN)
         if self._open:
@@ -202,7 +202,7 @@ class Keeper:
 
     def _tell_the_end(self) -> None:
         assert self._code is not None
-        self._told = True
+        self._end_reported = True
         self._agents.close()
         self._watchers.close()
         if self._watcher is None:
