@@ -41,9 +41,10 @@ def nasty(kind: type, number: int = 1) -> Event:
         bytes: SAMPLE.pack(SECOND, 1_000_000, 1_000_000),
         tuple[str, ...]: (NASTY, "plain"),
         tuple[int, ...]: (1, 2, 3),
-        tuple[Reason, ...]: (Reason(NASTY, NASTY, NASTY, NASTY),),
+        tuple[Reason, ...]: (Reason(*[NASTY] * 8),),
     }
-    return kind(**{field.name: values[hints[field.name]] for field in dataclasses.fields(kind)})
+    plain = {name: getattr(hint, "__supertype__", hint) for name, hint in hints.items()}
+    return kind(**{field.name: values[plain[field.name]] for field in dataclasses.fields(kind)})
 
 
 KINDS = typing.get_args(Event)

@@ -32,7 +32,11 @@ PERIOD = 0.05
 
 #: Rare events that may wait for a slow watcher: some megabytes.
 _PENDING = 16_384
+#: Ranks that a folded batch keeps: every 3 % of the distribution.
 _SKETCH = 33
+#: Values that are kept while a batch is being folded: quantiles need no more.
+_WHILE_FOLDING = 1024
+#: Errors of our own that are reported one by one; all are counted.
 _MAX_ERRORS = 20
 
 
@@ -55,7 +59,7 @@ class _Fold:
         self.wall_sum += sum(walls)
         self.cpu_sum += sum(cpus)
         # Thinned by rank, not by age, so that minimum and maximum always survive.
-        self.walls = _thin(sorted(self.walls + walls), 1024)
+        self.walls = _thin(sorted(self.walls + walls), _WHILE_FOLDING)
 
     def event(self, stream: int) -> Folded:
         return Folded(

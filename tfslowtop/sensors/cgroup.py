@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfslowtop.sensors.pace import Paced
-from tfslowtop.sensors.procfs import number_after, slurp
+from .pace import Paced
+from .procfs import number_after, slurp
 
 # Version 1 expresses "no limit" as a number near 2**63, rounded down to a page.
 _UNLIMITED = 1 << 60

@@ -14,11 +14,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tfslowtop.sensors import nvml as library
-from tfslowtop.sensors.gpu_device import GpuDevice, GpuProcess, Slot, read_device
-from tfslowtop.sensors.nvml import DeviceLostError, Nvml, NvmlGoneError
-from tfslowtop.sensors.pace import Backoff, Paced
-from tfslowtop.sensors.visible import Known, cuda_numbers
+from . import nvml as library
+from .gpu_device import GpuDevice, GpuProcess, Slot, read_device
+from .nvml import DeviceLostError, Nvml, NvmlGoneError
+from .pace import Backoff, Paced
+from .visible import Known, cuda_numbers
 
 __all__ = ["GpuDevice", "GpuProcess", "GpuReading", "GpuSensor"]
 

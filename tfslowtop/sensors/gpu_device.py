@@ -7,8 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from tfslowtop.sensors.nvml import NOT_FOUND, Nvml, throttle_words
+from .nvml import NOT_FOUND, Nvml, throttle_words
 
+#: Constants of NVML.
 _CLOCK_SM, _TEMPERATURE_CORE, _PCIE_TX, _PCIE_RX = 1, 0, 0, 1
 
 

@@ -18,11 +18,11 @@ from typing import Protocol
 
 import psutil
 
-from tfslowtop.sensors import procfs, psutil_process
-from tfslowtop.sensors.cgroup import Cgroup, CgroupReading, stalled
-from tfslowtop.sensors.pace import Paced
-from tfslowtop.sensors.procfs import LinuxProcess, ProcessReading, number_after, slurp
-from tfslowtop.sensors.psutil_process import PsutilProcess
+from . import procfs, psutil_process
+from .cgroup import Cgroup, CgroupReading, stalled
+from .pace import Paced
+from .procfs import LinuxProcess, ProcessReading, number_after, slurp
+from .psutil_process import PsutilProcess
 
 #: Of all cores: beyond this, what we use is taken from the watched program.
 _FULL = 0.9

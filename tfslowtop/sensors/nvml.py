@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+#: Error codes of NVML.
 _UNINITIALIZED, _NO_PERMISSION, _NOT_LOADED, _NO_LIBRARY = 1, 4, 9, 12
 NOT_FOUND = 6
 _LOST, _RESET_REQUIRED, _MISMATCH, _GPU_NOT_FOUND = 15, 16, 18, 28

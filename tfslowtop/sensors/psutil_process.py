@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from tfslowtop.sensors.procfs import ProcessReading
+from .procfs import ProcessReading
 
 _STATES = {
     psutil.STATUS_RUNNING: "running",

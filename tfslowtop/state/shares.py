@@ -27,6 +27,7 @@ from ..stats.spread import Spread
 from .curves import filled
 from .view import PanelView, Window
 
+#: Nanoseconds: the share is measured per half second.
 _BIN = 500_000_000
 #: 18 hours, as a ring.
 _BINS = 1 << 17

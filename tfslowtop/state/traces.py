@@ -12,6 +12,7 @@ from ..stats.series import Series
 from .curves import held
 from .view import PanelView, Window
 
+#: Traces that are kept for the screen.
 _NEWEST = 200
 
 

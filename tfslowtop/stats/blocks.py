@@ -12,8 +12,10 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
+#: Blocks that are kept and iterations in each: Theil–Sen takes milliseconds on that many medians.
 MAX_BLOCKS = 120
 PER_BLOCK = 64
+#: Iterations that the tail keeps, thinned to at most 64 per twentieth of a second (in ns).
 _TAIL = 8192
 _TWENTIETH = 50_000_000
 #: Pieces that wait to be joined: each is five objects, however few iterations it has.

@@ -28,6 +28,7 @@ HALF_SHARE = 0.15
 #: And so must each side of the largest jump, by more, where it has enough blocks.
 SIDE_SHARE, LEAST_SIDE = 0.4, 12
 _Z = 1.96
+#: The highest autocorrelation that widens an interval: beyond it the interval would be endless.
 _RHO_LIMIT = 0.97
 
 ONE_STEP = "it changed in one step, not steadily"

@@ -15,6 +15,7 @@ import numpy as np
 from .blocks import Floats, Ints, RecentRows
 from .spread import BUCKETS, Spread, bucket_of
 
+#: The finest bin, in ns: twenty per second are more than a screen shows.
 BIN_NS = 50_000_000
 #: Powers of four: the eleventh level has bins of 14.6 hours and reaches back 3.4 years.
 LEVELS = 11

@@ -12,6 +12,7 @@ import numpy as np
 
 from .blocks import Floats, Ints
 
+#: The ratio of neighbouring buckets (±1 %), and the smallest value that has one: a nanosecond.
 _GAMMA = 1.01 / 0.99
 _LOG_GAMMA = float(np.log(_GAMMA))
 _SMALLEST = 1e-9

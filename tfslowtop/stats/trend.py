@@ -12,6 +12,7 @@ import numpy as np
 from .blocks import MAX_BLOCKS, Blocks, Floats, Stretch
 from .fit import NOISY, ONE_STEP, UNSTEADY, Direction, Fit, block_medians, fit, middle_slope, warm_up, word
 
+#: Fewer block medians give no reliable line.
 LEAST_BLOCKS = 12
 #: Readings of a gauge after which it may be called unchanged.
 LEAST_UNCHANGED = 4

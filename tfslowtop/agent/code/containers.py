@@ -39,6 +39,8 @@ _LONG = 32
 _MANY = 1024
 #: Parts of an entry from which its size is estimated.
 _LOOKED_AT = 16
+#: Levels of an entry that are weighed, and searched for a tape: deeper ones cost time and add little.
+_WEIGHED_DEPTH, _TAPE_DEPTH = 3, 2
 _CONTAINERS = (list, dict, set, deque)
 _OPTIMIZED = 0x1
 #: Before Python 3.13 a function's variables are read into a dict that `locals()` shares: a function that uses
@@ -349,7 +351,7 @@ def measure(value: Any, kind: type) -> tuple[int, Any, Any]:
 def _has_tape(value: Any, depth: int = 0) -> bool:
     """Whether it contains a tf.GradientTape, which keeps all that it has recorded."""
     kind = type(value)
-    if (kind is list or kind is tuple or kind is dict) and depth < 2:
+    if (kind is list or kind is tuple or kind is dict) and depth < _TAPE_DEPTH:
         parts = value.values() if kind is dict else value
         return any(_has_tape(part, depth + 1) for part in itertools.islice(parts, _LOOKED_AT))
     return _called(kind) == "GradientTape"
@@ -360,7 +362,7 @@ def _bases(value: Any, depth: int = 0) -> Iterator[int]:
     kind = type(value)
     if _is_array(kind) and _is_array(type(value.base)):
         yield id(value.base)
-    elif (kind is list or kind is tuple) and depth < 3:
+    elif (kind is list or kind is tuple) and depth < _WEIGHED_DEPTH:
         for part in value[:_LOOKED_AT]:
             yield from _bases(part, depth + 1)
 
@@ -378,13 +380,13 @@ def weigh(value: Any, depth: int = 0, but: AbstractContainer[int] = ()) -> tuple
         return int(value.base.nbytes if whole else value.nbytes) + 112, False
     parts: list[Any] = []
     length = 0
-    if depth <= 3 and (kind is list or kind is tuple or kind is deque):
+    if depth <= _WEIGHED_DEPTH and (kind is list or kind is tuple or kind is deque):
         length = len(value)
         parts = [value[i] for i in range(min(length, _LOOKED_AT))]
-    elif depth <= 3 and kind is dict:
+    elif depth <= _WEIGHED_DEPTH and kind is dict:
         length = len(value)
         parts = list(itertools.islice(value.values(), _LOOKED_AT))
-    elif depth <= 3:
+    elif depth <= _WEIGHED_DEPTH:
         parts = list(_held(value, kind))[:_LOOKED_AT]
         length = len(parts)
     weights = [weigh(part, depth + 1, but) for part in parts]

@@ -16,6 +16,8 @@ from typing import Any
 #: The directory of the whole agent.
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PARTS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+#: Layers of decorators that are unwrapped: a cycle must not hang the program.
+MOST_LAYERS = 20
 _MAKERS = ("__autograph_generated_file",)
 
 
@@ -103,7 +105,7 @@ def _run_as_module() -> str:
 def function_of(function: Any) -> Any:
     """Unwrap decorators, bound methods and partials."""
     inner: Any
-    for _ in range(20):
+    for _ in range(MOST_LAYERS):
         if isinstance(function, functools.partial):
             inner = function.func
         else:

@@ -18,6 +18,7 @@ from ..protocol.names import tf_gpu_gauge
 from .base import Hook, tensorflow_context
 from .context import HookContext
 
+#: Nanoseconds between two reads: each is a call into TensorFlow, and memory changes slowly.
 _EVERY = 1_000_000_000
 #: Refusals in a row after which a device is left alone: an allocator without statistics never has any.
 _PATIENCE = 3

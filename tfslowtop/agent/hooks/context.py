@@ -21,6 +21,7 @@ from ..tallies import Tallies
 from .patch import Wrap, hide_wrapper_frame
 from .tracing_state import Tracing
 
+#: Errors of our own that are reported one by one; all are counted.
 _MAX_NOTES = 20
 
 #: Streams of calls. Later ones share one stream per kind: each takes a kilobyte of the program's memory and a

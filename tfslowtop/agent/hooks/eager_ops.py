@@ -33,6 +33,10 @@ _SILENCE = 500_000_000
 #: Iterations in a row that the op marked exactly once before it is trusted; and how often it is checked then.
 _SURE = 16
 _CHECK = 15
+#: Occurrences in a burst that make an op a candidate: fewer are no evidence of a loop.
+_RECURS = 3
+#: The share of iterations that have to be seen by other hooks to do without a marker.
+_SEEN_OTHERWISE = 0.5
 
 
 class MarkerOp:
@@ -122,11 +126,11 @@ class EagerOpHook(Hook):
         # An iteration may last for seconds: what counts is whether other hooks see anything in it.
         tracker, since = self.context.tracker, now - _SILENCE
         if tracker.seen > since and not any(
-            loop.last > since and loop.did(~OP) <= 0.5 for loop in tracker.loops
+            loop.last > since and loop.did(~OP) <= _SEEN_OTHERWISE for loop in tracker.loops
         ):
             self._remove_marker()
         elif self._marker_op is None:
-            often = [(n, name) for name, n in dict(self._seen).items() if n >= 3]
+            often = [(n, name) for name, n in dict(self._seen).items() if n >= _RECURS]
             if often:
                 self._marker_op = MarkerOp(self.context, min(often)[1])
                 self._install_marker(self._marker_op)

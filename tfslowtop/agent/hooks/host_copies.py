@@ -23,6 +23,8 @@ _ARGUMENTS = ["value", "ctx", "dtype"]
 #: Above this many calls a second only every 16th is measured, and counted for all of them.
 _OFTEN = 20_000
 _EVERY = 15
+#: Seconds that a rate is measured over at least.
+_LEAST_SPAN = 0.05
 #: Smaller arrays are ignored: Python numbers become such arrays on the way.
 _SMALL = 1024
 
@@ -51,7 +53,7 @@ class HostCopyHook(Hook):
     def tick(self, now: int) -> None:
         then, pulls, pushes = self._before
         seconds = (now - then) / 1e9
-        if seconds < 0.05:
+        if seconds < _LEAST_SPAN:
             return
         for counter, before in ((self._pulls, pulls), (self._pushes, pushes)):
             counter[1] = _EVERY if (counter[0] - before) / seconds > _OFTEN else 0

@@ -22,6 +22,8 @@ from .patch import hide_wrapper_frame
 
 #: Runs per line whose fetches are examined, to see whether they train or only write summaries.
 _LOOK_AT = 5
+#: How deep fetches are nested at most, and how far an optimizer's op is behind groups and counters.
+_NESTED, _BEHIND = 4, 5
 
 
 class SessionHook(Hook):
@@ -92,7 +94,7 @@ def is_summary(kind: Any) -> bool:
 def ops_of(fetches: Any, depth: int = 0) -> Iterator[Any]:
     if isinstance(fetches, dict):
         fetches = list(fetches.values())
-    if isinstance(fetches, (list, tuple)) and depth < 4:
+    if isinstance(fetches, (list, tuple)) and depth < _NESTED:
         for fetch in fetches:
             yield from ops_of(fetch, depth + 1)
     elif not isinstance(fetches, str):
@@ -106,7 +108,7 @@ def _trains(op: Any, depth: int = 0) -> bool:
     kind = str(op.type)
     if kind.startswith(("Apply", "ResourceApply", "SparseApply", "ResourceSparseApply")):
         return True
-    if depth > 5 or not (kind in ("NoOp", "Identity", "Const") or kind.startswith("Assign")):
+    if depth > _BEHIND or not (kind in ("NoOp", "Identity", "Const") or kind.startswith("Assign")):
         return False
     before = [*list(op.control_inputs)[:50], *(tensor.op for tensor in op.inputs)]
     return any(_trains(other, depth + 1) for other in before)

@@ -17,7 +17,9 @@ from typing import Any, get_type_hints
 from . import events
 from .events import SAMPLE, Message, Samples
 
+#: Raised with every change of kinds or fields: agent and watcher must agree exactly.
 PROTOCOL = 5
+#: Far more than any event needs; a reader never has to buffer more for one frame.
 MAX_PAYLOAD = 1 << 20
 
 #: Samples per frame, so that a full frame stays well under the limit.

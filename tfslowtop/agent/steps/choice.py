@@ -50,6 +50,10 @@ _RATHER = 0.5
 #: other loop has since run for this many times the training's own time.
 _TRIFLE = 0.1
 _LONG_AGO = 2
+#: Nested loops that are followed outwards.
+_MOST_NESTED = 20
+#: An inner loop is in step with the outer one from this share of one iteration each: some may be skipped.
+_IN_STEP = 0.8
 
 _EPOCHS = re.compile(r"epoch|episode|round|repeat|trial|fold|phase", re.I)
 _PARTS = re.compile(r"layer|micro|accum|head|weight|param|grad|\bvars?\b|variable|slot|critic|replica", re.I)
@@ -143,7 +147,7 @@ def _heaviest(loops: set[Stream | None] | set[Stream]) -> Stream | None:
     if _usual(best) < _RATHER * _wall(best):  # one iteration is most of it: a function was traced
         best = max(found, key=lambda loop: (_usual(loop), loop.line))
     outer = best.outer
-    for _ in range(20):
+    for _ in range(_MOST_NESTED):
         if outer is None:
             break
         if outer in found and _wall(outer) >= _NEARLY * _wall(best):
@@ -173,7 +177,7 @@ def _whole_update(loop: Stream) -> Stream | None:
     at = loop
     if loop.kind == STREAM_FIT and loop.count / max(loop.entries, 1) <= _TINY_FIT and _goes_on(loop.outer):
         best = at = loop.outer  # type: ignore[assignment]
-    for _ in range(20):
+    for _ in range(_MOST_NESTED):
         outer = at.outer
         if outer is None or outer.count < ENOUGH:
             return best
@@ -200,7 +204,7 @@ def _goes_on(loop: Stream | None) -> bool:
 
 def _whole_work(loop: Stream, alive: list[Stream]) -> Stream:
     """Go outwards from a loop that works, as long as it only goes through the parts of one piece of work."""
-    for _ in range(20):
+    for _ in range(_MOST_NESTED):
         outer = loop.outer
         if outer is None or outer not in alive or _says(_EPOCHS, outer):
             return loop
@@ -222,7 +226,7 @@ def _few(iterations: float, outer: Stream) -> bool:
 
 def _in_step_with(loop: Stream, outer: Stream) -> bool:
     """One inner iteration per outer iteration: a generator and the loop over it, a loop over one thing."""
-    return outer.count >= 0.8 * loop.count and not _says(_EPOCHS, outer)
+    return outer.count >= _IN_STEP * loop.count and not _says(_EPOCHS, outer)
 
 
 def _says(words: re.Pattern[str], loop: Stream) -> bool:

@@ -10,6 +10,7 @@ from ..protocol.names import STREAM_LOOP, StreamKind
 from .control_flow import CodeLoop, Flow, analyse
 from .streams import Iteration, Stream
 
+#: Code flags: generators and coroutines; functions whose variables are not in a dict.
 GENERATOR = 0x20 | 0x80 | 0x200
 _OPTIMIZED = 0x1
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from ...code.ownership import code_of, function_of
+from ...code.ownership import MOST_LAYERS, code_of, function_of
 from ...protocol.events import Reason
 from ...protocol.names import (
     REASON_DTYPE,
@@ -106,7 +106,7 @@ def _batch_size(kind: Any) -> int | None:
 
 def _owner(function: Any) -> str:
     """Name the class of the instance that a method is bound to, through TensorFlow's decorators."""
-    for _ in range(20):
+    for _ in range(MOST_LAYERS):
         instance = getattr(function, "__self__", None)
         if instance is not None:
             target = getattr(instance, "weakrefself_target__", None)
