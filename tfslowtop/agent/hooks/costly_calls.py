@@ -41,7 +41,7 @@ _TARGETS: dict[str, tuple[tuple[str, TallyKind], ...]] = {
 
 
 class CostlyCallsHook(Hook):
-    title = "what is compiled, loaded and saved"
+    title = "compiling, loading and saving"
     modules = tuple(_TARGETS)
 
     def install(self, module: ModuleType) -> None:

@@ -46,7 +46,7 @@ _PART_OF_A_TRACE = (TALLY_DATASET, TALLY_ITERATOR)
 
 
 class CreatedHook(Hook):
-    title = "what is created while running"
+    title = "objects created while running"
     modules = tuple(_TARGETS)
 
     def install(self, module: ModuleType) -> None:

@@ -23,7 +23,7 @@ _ALIGNED = 64
 
 
 class FeedHook(Hook):
-    title = "what Sessions are fed"
+    title = "feeding Sessions"
     modules = ("tensorflow.python.client.session",)
 
     def __init__(self, context: HookContext) -> None:

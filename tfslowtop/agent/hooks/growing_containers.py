@@ -37,7 +37,7 @@ _REMEMBERED = 10_000
 
 
 class GrowingContainersHook(Hook):
-    title = "what is kept"
+    title = "growing containers"
 
     def __init__(self, context: HookContext) -> None:
         super().__init__(context)
@@ -92,25 +92,27 @@ class GrowingContainersHook(Hook):
         self._last_scan = scan
 
     def _report_growth(self, scan: ContainerScan) -> None:
-        """Report what has grown since it was first scan, largest first; on the agent's thread."""
+        """Report what has grown since its first scan, largest first; on the agent's thread."""
         grown = []
-        for kept in scan.found:
-            first = self._first.setdefault(_key(kept), kept)
+        for container in scan.found:
+            first = self._first.setdefault(_key(container), container)
             # Of several counted together, more of them of the same length is not growth.
-            more = kept.length - round(first.length * max(1.0, kept.of / first.of))
+            more = container.length - round(first.length * max(1.0, container.of / first.of))
             if more >= _LEAST:
-                grown.append((kept, more))
+                grown.append((container, more))
         if scan.whole or len(self._first) > _REMEMBERED:
-            present = {_key(kept) for kept in scan.found}
-            self._first = {key: kept for key, kept in self._first.items() if key in present}
+            present = {_key(container) for container in scan.found}
+            self._first = {key: container for key, container in self._first.items() if key in present}
         grown.sort(key=lambda pair: -pair[0].bytes * pair[1])
         loops = [loop for loop in self.context.tracker.loops if loop.count >= _ITERATIONS]
         files = [*dict.fromkeys(loop.file for loop in loops), *self._modules.values()]
-        for kept, more in grown[:_MOST_REPORTED]:
-            what = TALLY_KEPT_TENSOR if kept.tensor else TALLY_KEPT_OBJECT
-            place = kept.place or find_fill_site(files, kept.name, {(loop.file, loop.line) for loop in loops})
-            subject = Details(kept.name, container=kept.kind, bounded=kept.bounded)
-            self.context.tallies.put(what, subject, *place, more, 0, kept.bytes * more)
+        for container, more in grown[:_MOST_REPORTED]:
+            what = TALLY_KEPT_TENSOR if container.tensor else TALLY_KEPT_OBJECT
+            place = container.place or find_fill_site(
+                files, container.name, {(loop.file, loop.line) for loop in loops}
+            )
+            subject = Details(container.name, container=container.kind, bounded=container.bounded)
+            self.context.tallies.put(what, subject, *place, more, 0, container.bytes * more)
         arrays = {} if self.context.hooked else scan.arrays  # with hooks, the steps show what grows
         for name, (rows, size) in arrays.items():
             before = self._arrays.setdefault(name, rows)
@@ -118,6 +120,6 @@ class GrowingContainersHook(Hook):
                 self.context.tallies.put(TALLY_GROWN_ARRAY, name, "", 0, rows - before, 0, size)
 
 
-def _key(kept: Container) -> tuple[str, int]:
+def _key(container: Container) -> tuple[str, int]:
     """Identify a container whose name differs between frames: `self.log`, `trainer.log`."""
-    return last_name(kept.name), kept.id
+    return last_name(container.name), container.id

@@ -76,11 +76,11 @@ class SamplerHook(Hook):
         wall = min(now - self._last, _MOST) if self._last else 0
         self._last = now
         with uncollected():
-            met = self._meet(wall)
-        if met is not None and not self._is_drawn(now, wall):
-            self._count(*met, wall)
+            sample = self._sample(wall)
+        if sample is not None and not self._is_biased(now, wall):
+            self._count(*sample, wall)
 
-    def _meet(self, wall: int) -> tuple[Running, CodeType, int] | None:
+    def _sample(self, wall: int) -> tuple[Running, CodeType, int] | None:
         """Find out where the main thread is, and what runs there."""
         frames = sys._current_frames()
         # Our own frame refers to this dict: left in it, the cycle would keep the program's frames alive.
@@ -89,13 +89,13 @@ class SamplerHook(Hook):
         if frame is None or not wall:
             return None
         for other in frames.values():
-            self._look_at(other, wall)
-        user, callee, module = self._users(frame)
+            self._sample_other_thread(other, wall)
+        user, callee, module = self._user_line(frame)
         if user is None:
             return None
         if self.context.tracing.is_tracing(self._main or 0):
             running = Running(PACKAGE_TRACING, callee, module)
-        elif (outer := self._gives_each(user)) is not None:
+        elif (outer := self._applying_line(user)) is not None:
             user, running = outer
         else:
             running = Running(_package(frame, user), callee, module)
@@ -126,7 +126,7 @@ class SamplerHook(Hook):
             self._meanings[id(code), offset] = known
         return known
 
-    def _is_drawn(self, now: int, wall: int) -> bool:
+    def _is_biased(self, now: int, wall: int) -> bool:
         """Whether the sample is biased, because the thread had just released the interpreter; then count by
         bursts."""
         tracker, burst = self.context.tracker, self._burst
@@ -162,7 +162,7 @@ class SamplerHook(Hook):
             self._burst.stop()
         super().remove()
 
-    def _look_at(self, frame: FrameType | None, wall: int) -> None:
+    def _sample_other_thread(self, frame: FrameType | None, wall: int) -> None:
         """Look at another thread: if TensorFlow has called back into Python there, count the function."""
         found, called_back = None, False
         while frame is not None:
@@ -175,7 +175,7 @@ class SamplerHook(Hook):
         if found is not None and called_back:
             self.context.tallies.at(TALLY_WHERE_CALLED_BACK, found.f_code.co_name, found.f_code, 0, wall, 0)
 
-    def _users(self, frame: FrameType | None) -> tuple[FrameType | None, str, str]:
+    def _user_line(self, frame: FrameType | None) -> tuple[FrameType | None, str, str]:
         """Find the innermost frame of the user's, and the function that its line called, with its module."""
         callee = called_module = ""
         while frame is not None:
@@ -187,7 +187,7 @@ class SamplerHook(Hook):
             frame = frame.f_back
         return None, "", ""
 
-    def _gives_each(self, user: FrameType) -> tuple[FrameType, Running] | None:
+    def _applying_line(self, user: FrameType) -> tuple[FrameType, Running] | None:
         """Find the user's line that applies this function of theirs to each item through NumPy."""
         frame, name = user.f_back, ""
         for _ in range(_NEAR):
