@@ -345,6 +345,16 @@ def test_a_reason_says_the_values_and_the_trace_the_users_line(seen):
     assert all(lines[t["user_line"] - 1].startswith("f(x)") and t["wall"] > 0 for t in traces)
 
 
+def test_a_reason_has_classes_dtypes_and_batch_sizes_as_fields(seen):
+    traces = seen["retraces.py"]["traces"]
+    first, lr, _, shape, dtype = [t["reasons"][0] for t in traces if t["function"] == "f"]
+    (thing,) = [r for t in traces for r in t["reasons"] if r["cause"] == "retrace-object"]
+    assert first["batch_sizes"] == [2] and shape["batch_sizes"] == []
+    assert (lr["before_class"], lr["after_class"], lr["before_dtype"]) == ("float", "float", "")
+    assert (dtype["before_dtype"], dtype["after_dtype"], dtype["after_class"]) == ("float32", "float64", "")
+    assert (thing["before_class"], thing["after_class"]) == ("Thing", "Thing")
+
+
 def test_a_thread_that_traces_hides_nothing_of_the_others(seen):
     result = seen["threads.py"]
     (ready,) = [s for s in result["streams"] if s["name"] == "ready"]
