@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import linecache
 from typing import Any
 
+from ..agent.code.source_lines import source_lines
 from ..diagnosis.finding import Finding
 from ..diagnosis.rewriting.rewrite import rewritten
 from ..state.view import View
@@ -13,7 +13,7 @@ from .wording import TOP_LEVEL, readable
 
 def code(f: Finding) -> str:
     """Return the change in the user's own lines, or the cause's example where that cannot be written."""
-    source = "".join(linecache.getlines(f.file)) if f.file else ""
+    source = "".join(source_lines(f.file)) if f.file else ""
     change = rewritten(f, source) if source else None
     return f"# before\n{change.before}\n# after\n{change.after}" if change else f.fix.code
 

@@ -350,3 +350,11 @@ LOW_THRESHOLD = """
 gc.set_threshold(1, 1, 1); kept = [[] for _ in range(20_000)]; gc.set_threshold(700, 10, 10)
 mark(gc.get_stats()[0]['collections'] < 40_000)
 """
+
+#: Code whose file is the script's own input, as of `python /dev/stdin`; what is in the pipe is the script's.
+NAMED_AS_INPUT = """
+code = "for _ in range(120): kept.append(numpy.ones(200_000)); time.sleep(0.01)"
+kept = []
+exec(compile(code, '/dev/stdin', 'exec'))
+mark(sys.stdin.readline())
+"""

@@ -145,6 +145,7 @@ SIGNALS = [
 #: Where it all runs: streams, disks, limits, users, languages, terminals, names.
 SURROUNDINGS = [
     Fault("reads-input", "mark(sys.stdin.read())", H, stdin=b"some text\n"),
+    Fault("code-named-as-input", s.NAMED_AS_INPUT, H, stdin=b"mine\n", shell='(cat; sleep 2) | "$@"'),
     Fault("stdin-closed", "mark(sys.stdin); print('out')", H, shell='exec "$@" <&-'),
     Fault("stdout-closed", "mark(sys.stdout); sys.stderr.write('err')", H, shell='exec "$@" >&-'),
     Fault("stderr-closed", "mark(sys.stderr); print('out')", HC, shell='exec "$@" 2>&-'),

@@ -6,9 +6,10 @@ the same time as AutoGraph ended in a SystemError in either of them.
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Iterable
+
+from .source_lines import source_lines
 
 _METHODS = "append|appendleft|extend|extendleft|insert|add|setdefault|update|put"
 _FILLS = rf"(?:\[[^\]]*\])*\.(?:{_METHODS})\s*\(|\[.*\]\s*=(?!=)|(?:\[[^\]]*\])*\s*[+|]="
@@ -19,7 +20,7 @@ def find_fill_site(files: Iterable[str], name: str, loops: set[tuple[str, int]])
     fills = re.compile(rf"\b{re.escape(last_name(name))}(?:{_FILLS})")
     best: tuple[int, int, str, int] | None = None
     for order, file in enumerate(dict.fromkeys(files)):
-        lines = linecache.getlines(file)
+        lines = source_lines(file)
         bodies = [_body(lines, line) for at, line in loops if at == file]
         for number, text in enumerate(lines, 1):
             if fills.search(text.partition("#")[0]):

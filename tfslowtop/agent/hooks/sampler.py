@@ -7,12 +7,12 @@ divide the time among the lines.
 
 from __future__ import annotations
 
-import linecache
 import re
 import sys
 import threading
 from types import CodeType, FrameType
 
+from ..code.source_lines import source_line
 from ..protocol.names import (
     CALLEE_JOIN,
     CALLEE_WRITE,
@@ -114,7 +114,7 @@ class SamplerHook(Hook):
         known = self._meanings.get((id(code), offset))
         if known is None:
             file, line = line_of(code, offset)
-            first, *more = [linecache.getline(file, line + i) for i in range(_STATEMENT)]
+            first, *more = [source_line(file, line + i) for i in range(_STATEMENT)]
             statement = first
             while more and statement.count("(") > statement.count(")"):
                 statement += more.pop(0)

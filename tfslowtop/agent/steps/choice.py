@@ -10,10 +10,10 @@ else as well and iterates more often. The batches of Keras' fit count as iterati
 
 from __future__ import annotations
 
-import linecache
 import re
 from typing import NamedTuple
 
+from ..code.source_lines import source_line
 from ..protocol.names import (
     STREAM_EVALUATE,
     STREAM_FIT,
@@ -232,7 +232,7 @@ def _in_step_with(loop: Stream, outer: Stream) -> bool:
 def _says(words: re.Pattern[str], loop: Stream) -> bool:
     """Look at what the author calls the loop, as people who read the code do."""
     if not loop.header:
-        loop.header = linecache.getline(loop.file, loop.line).partition("#")[0].strip() or "?"
+        loop.header = source_line(loop.file, loop.line).partition("#")[0].strip() or "?"
     return bool(words.search(loop.header))
 
 

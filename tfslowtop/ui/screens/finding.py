@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import Static
 
+from ...agent.code.source_lines import source_lines
 from ...diagnosis.finding import Finding
 from ...export.findings import code
 from ..format import plain_text, quantity
@@ -41,7 +42,7 @@ class FindingCode:
         """Read the file and rewrite the code. That takes milliseconds: never do it on the UI thread."""
         if f.file:
             linecache.checkcache(f.file)  # it may have been edited since the last run
-        return cls(tuple(linecache.getlines(f.file)) if f.file else (), code(f))
+        return cls(tuple(source_lines(f.file)) if f.file else (), code(f))
 
 
 #: What the code of a finding depends on.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 import random
 from collections import Counter
 from typing import Any, NamedTuple
 
 from ...code.ownership import Ownership
+from ...code.source_lines import source_lines
 
 #: Ops whose stack is examined; each takes some microseconds.
 _SAMPLE = 400
@@ -89,7 +89,7 @@ def _loop_around(file: str, line: int) -> _Span | None:
 def _loops(file: str) -> list[tuple[int, int, int]]:
     """Return first and last line of each loop, and the first line of the function around it."""
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        tree = ast.parse("".join(source_lines(file)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found: list[tuple[int, int, int]] = []
