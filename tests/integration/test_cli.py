@@ -46,7 +46,7 @@ HEAVY = "{'tensorflow', 'textual', 'numpy', 'psutil', 'pynvml', 'keras'}"
     [
         "import tfslowtop.agent.sender, tfslowtop.agent.hooks.tf_function.traces, tfslowtop.catalogue.kernel",
         "from tfslowtop.commands.main import main\ntry: main(['--help'])\nexcept SystemExit: pass",
-        "from tfslowtop.commands.main import main\nmain(['list'])\nmain(['--nonsense'])\nmain(['nonsense'])",
+        "from tfslowtop.commands.main import main\nfor words in 'list', 'list --json', '--x', 'x': main(words.split())",
     ],
 )
 def test_nothing_heavy_is_loaded_before_it_is_needed(code):

@@ -1,4 +1,4 @@
-"""Scenarios without a terminal: `list` and `run`."""
+"""Measure scenarios without a screen, for `run` and `verify`."""
 
 from __future__ import annotations
 
@@ -233,19 +233,6 @@ class Headless:
             load=os.getloadavg()[0],
             failure=failure,
         )
-
-
-def listing(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """The catalogue as data."""
-    rows = []
-    for entry in entries:
-        row: dict[str, Any] = {"id": entry.id}
-        if entry.scenario is not None:
-            row |= asdict(entry.scenario)
-        else:
-            row["error"] = str(entry.error)
-        rows.append(row)
-    return rows
 
 
 def as_json(result: Result) -> dict[str, Any]:
