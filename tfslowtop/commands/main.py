@@ -15,8 +15,8 @@ from .parser import Parser
 
 COMMANDS = {"list": list, "run": run, "verify": verify, "check": check, "help": help}
 
-#: The sub-parser of the bare command. It is chosen by default and never typed.
-_BARE = "open"
+#: The sub-parser of the bare command, which has no name that anybody would type.
+_BARE = "[SCENARIO]"
 
 _USAGE = """\
 tfslowtop [options] [SCENARIO]

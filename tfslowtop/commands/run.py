@@ -53,10 +53,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("Name a scenario to run; `tfslowtop list` prints them all.")
     exit_on_signals()
     from ..catalogue.find import find
-    from ..export.scenarios import Headless, as_json, summary
+    from ..export.scenarios import HeadlessScenario, as_json, summary
 
     fixes = [fix for fix in options.fix.split(",") if fix]
-    headless = Headless(
+    headless = HeadlessScenario(
         find(options.scenario), params=read_params(options.param), fixes=fixes, compared=options.ab
     )
     result = headless.go(

@@ -22,18 +22,20 @@ from ..stats.effect import Effect, sentence
 from ..stats.trend import Trend
 from .wording import counted
 
-#: Seconds of one block of an A/B run.
+#: Seconds of one block of an A/B test in the app.
 BLOCK_SECONDS = 0.3
-#: Without a person who watches, a block is as short as so many iterations allow: more pairs, surer sooner.
+#: Without anybody watching, a block takes this many iterations, within these seconds: shorter blocks make
+#: more pairs, and so a certain result sooner.
 BLOCK_ITERATIONS, SHORTEST, LONGEST = 10, 0.1, 0.4
-#: A measurement that may end early lasts at least so many seconds: alone (longer when something is found, for
-#: memory may be just filling up) and compared, ...
+#: The fewest seconds of a measurement that may end early: alone, alone when something was found (memory may
+#: just be filling up), and in the A/B test.
 LEAST_ALONE, LEAST_FOUND, LEAST_COMPARED = 4.0, 7.0, 2.0
-#: ... and the words must have stood for so many.
-STANDING = 1.2
-#: What is inconclusive is compared so many times as long.
+#: Seconds for which a verdict must not have changed before a measurement ends early.
+STABLE = 1.2
+#: How many times longer an inconclusive A/B test takes.
 LONGER = 3.0
-#: What rises is watched for this long, to tell how far it climbs; then its fixed twin needs a slope, too.
+#: Seconds for which a rising latency is watched, to see how far it climbs, and then at least for the A/B
+#: test, because the fixed version needs a slope too.
 CLIMB, LEAST_AFTER_CLIMB = 15.0, 6.0
 
 
@@ -55,7 +57,7 @@ class Result:
     effect: Effect | None
     verdict: Verdict
     as_declared: bool | None
-    """Whether the verdict bears out the scenario's kind; None when too little was measured for one."""
+    """Whether the verdict confirms the scenario's kind; None if too little was measured."""
     seconds: float
     """How long it was watched alone."""
     load: float
@@ -65,13 +67,13 @@ class Result:
     """Whether the failure is a bug in tfslowtop."""
 
 
-class Headless:
-    """Drives one scenario by its views, as a person at the keys would."""
+class HeadlessScenario:
+    """Measures one scenario, first alone and then in an A/B test if asked to."""
 
     def __init__(
         self, entry: Entry, *, params: Mapping[str, str], fixes: Sequence[str] = (), compared: bool = False
     ) -> None:
-        """With `compared`, the fixes are those of the fixed twin; alone it runs broken."""
+        """With `compared`, `fixes` are those of the fixed version, and alone it runs without them."""
         if entry.scenario is None:
             raise entry.error or ScenarioError("cannot be read", str(entry.path))
         self.entry, self.scenario = entry, entry.scenario
@@ -96,10 +98,10 @@ class Headless:
     def go(
         self, *, iterations: int = 0, seconds: float = 10.0, compare: float = 0.0, early: bool = False
     ) -> Result:
-        """Runs alone for so many iterations or seconds, then compares for `compare` seconds.
+        """Measure it alone for `iterations` or `seconds`, then in an A/B test for `compare` seconds.
 
-        With `early` these are the most: each part ends when looking longer would change nothing. What rises
-        is watched for longer, and so is what is inconclusive.
+        With `early`, each part ends as soon as more time would not change the verdict. Only a rising latency
+        and an inconclusive A/B test take longer than asked for.
         """
         self._iterations, self._seconds, self._compare, self._early = iterations, seconds, compare, early
         self._run.pump()
@@ -107,7 +109,7 @@ class Headless:
         return self._result(self._view)
 
     def broken(self, error: Exception) -> Result:
-        """The result after an error of our own: nothing that was measured is believed."""
+        """Return the result after a bug of ours, which makes everything that was measured worthless."""
         return Result(
             id=self.entry.id,
             kind=self.scenario.kind,
@@ -130,7 +132,7 @@ class Headless:
         )
 
     def _look(self, view: View) -> None:
-        """Called with every new view: is it time for the next part?"""
+        """Start the next part, or stop, if the newest view has enough data."""
         self._view = view
         if not view.iterations or self._stopped:
             return
@@ -159,11 +161,11 @@ class Headless:
         plain = calm(segment.latency, segment.memory, segment.gained) or {"pauses", "stale"} & set(
             verdict.found
         )
-        standing = self._standing((verdict.found, bool(plain)))
+        stable = self._is_stable((verdict.found, bool(plain)))
         if "grows" in verdict.found:
             return elapsed >= CLIMB
         least = LEAST_FOUND if verdict.found else LEAST_ALONE
-        return elapsed >= self._seconds or bool(plain and standing and elapsed >= least)
+        return elapsed >= self._seconds or bool(plain and stable and elapsed >= least)
 
     def _enough_compared(self, view: View, elapsed: float) -> bool:
         if not self._early:
@@ -175,21 +177,21 @@ class Headless:
         if "grows" in verdict.found:
             least = LEAST_AFTER_CLIMB
             sure = sure and effect is not None and effect.after.direction != "unclear"
-        standing = self._standing((verdict.outcome, sure))
-        if sure and standing and elapsed >= least:
+        stable = self._is_stable((verdict.outcome, sure))
+        if sure and stable and elapsed >= least:
             return True
         if elapsed < self._compare or self._longer:
             return elapsed >= LONGER * self._compare
-        # One look at what is not certain, not one a second: among many, one would show something by chance.
+        # Decide once instead of at every view: among many looks, one would show something by chance.
         self._longer = verdict.outcome in ("inconclusive", "measuring")
         return not self._longer
 
-    def _standing(self, said: object) -> bool:
-        """Whether the same has been said for a while: a verdict that flickers is none."""
+    def _is_stable(self, said: object) -> bool:
+        """Return whether the verdict has not changed for a while; one that flickers is not a verdict."""
         now = time.monotonic()
         if said != self._said[0]:
             self._said = said, now
-        return now - self._said[1] >= STANDING
+        return now - self._said[1] >= STABLE
 
     def _start_comparing(self, view: View) -> None:
         base = self.scenario.base
@@ -236,12 +238,12 @@ class Headless:
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """A result as plain data; times in seconds unless the name says ms."""
+    """Return a result as plain data; times are in seconds unless the name says ms."""
     return asdict(result)
 
 
 def summary(result: Result) -> str:
-    """A few lines for a person."""
+    """Return a result as a few lines of text."""
     if result.failure:
         return f"{result.id}: failed: {result.failure}"
     lines = [
@@ -249,5 +251,5 @@ def summary(result: Result) -> str:
         f"p95 {ms(result.p95_ms / 1e3)}, {counted(result.retraces, 'trace')}",
     ]
     if result.effect is not None:
-        lines.append(f"  against the fixed one: {sentence(result.effect)}")
+        lines.append(f"  A/B test against the fixed version: {sentence(result.effect)}")
     return "\n".join([*lines, f"  {result.verdict.words}"])

@@ -1,4 +1,4 @@
-"""`tfslowtop verify`: every scenario measured here, as a table."""
+"""Measure all scenarios for `tfslowtop verify`, and make a table of the results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from ..catalogue.find import Entry
 from ..sources.source import SourceError
 from ..stats.trend import describe
-from .scenarios import Headless, Result
+from .scenarios import HeadlessScenario, Result
 
 COLUMNS = (
     "scenario",
@@ -27,7 +27,7 @@ COLUMNS = (
 
 
 def table(results: Sequence[Result]) -> str:
-    """The table of `tfslowtop verify`, in Markdown."""
+    """Return the results as a table in Markdown."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for r in results:
         if r.failure:
@@ -46,12 +46,12 @@ def table(results: Sequence[Result]) -> str:
 
 
 def _short(value: float) -> str:
-    """Three digits, and never 1.4e+03."""
+    """Format a number with three digits, and never as 1.4e+03."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _slope(r: Result) -> str:
-    """`rising +36 %/100 it, ×4.1 in 15 s; fixed: flat`, or one word."""
+    """Describe the latency: `rising +36 %/100 it, ×4.1 in 15 s; fixed: flat`, or in one word."""
     if r.latency is None:
         return "–"
     text = describe(r.latency)
@@ -59,23 +59,23 @@ def _slope(r: Result) -> str:
         text += f", ×{r.latency.climb:.1f} in {r.seconds:.0f} s"
         if r.effect is not None:
             after = r.effect.after
-            told = describe(after) if after.direction != "unclear" else f"×{after.climb:.1f}"
-            text += f"; fixed: {told}"
+            fixed = describe(after) if after.direction != "unclear" else f"×{after.climb:.1f}"
+            text += f"; fixed: {fixed}"
     return text
 
 
 def footnote(results: Sequence[Result]) -> str:
-    """What the table was measured on, and how much of it is as the scenarios say."""
+    """Say what the table was measured on, and how many verdicts agree with the scenarios."""
     loads = [result.load for result in results] or [0.0]
     right = sum(bool(result.as_declared) for result in results)
     return (
         f"Measured on {machine()}, {time.strftime('%Y-%m-%d')}, at a load average of {min(loads):.1f} to "
-        f"{max(loads):.1f}. {right} of {len(results)} verdicts are what the scenario says of itself."
+        f"{max(loads):.1f}. {right} of {len(results)} verdicts agree with the scenario's kind."
     )
 
 
 def machine() -> str:
-    """What the figures were measured on."""
+    """Describe the machine and the versions of what ran on it."""
     name = platform.processor() or platform.machine()
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -91,11 +91,11 @@ def machine() -> str:
 
 
 def verify(entries: Sequence[Entry], on_result: Callable[[Result], None], *, seconds: float) -> list[Result]:
-    """Every scenario alone, then against its fixed twin; `seconds` is the most for each part, as a rule."""
+    """Measure each scenario alone and against its fixed version, for up to `seconds` each as a rule."""
     results = []
     for entry in entries:
         print(f"{entry.id} …", file=sys.stderr, flush=True)
-        headless = Headless(entry, params={}, compared=True)
+        headless = HeadlessScenario(entry, params={}, compared=True)
         try:
             result = headless.go(seconds=seconds, compare=seconds, early=True)
         except SourceError:
