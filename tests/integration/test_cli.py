@@ -211,6 +211,7 @@ def test_help_explains_a_command_too(capfd):
         (["--python", "python3", "graph_growth"], "--python needs --attach SCRIPT"),
         (["graph_growth", "--attach", "x.py"], "either the scenario graph_growth or a script of your own"),
         (["--demo", "--attach", "x.py"], "--demo is for scenarios"),
+        (["--reattach", "--attach", "x.py"], "--attach to start a script or --reattach"),
         (["--headless", "--reattach"], "--headless does not go with --reattach"),
         (["--reattach", "x"], "--reattach must be a whole number of 1 or more, not 'x'."),
     ],

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from tfslowtop.diagnosis.finding import Finding, Fix
 from tfslowtop.export.findings import describe_findings, finding, verdict
+from tfslowtop.export.limits import Limits, judge
 from tfslowtop.export.scenarios import Result, summary
+from tfslowtop.export.summary import summary as script_summary
 from tfslowtop.export.verify import table
 from tfslowtop.export.wording import counted, times
+from tfslowtop.state.session import Session
 from tfslowtop.state.verdict import Verdict
 from tfslowtop.state.view import View
 from tfslowtop.stats.trend import Trend, describe_leak
@@ -37,6 +41,14 @@ def test_one_of_a_thing_is_singular(result):
     assert [times(n) for n in (1, 2, 1204)] == ["once", "2 times", "1,204 times"]
     assert summary(result).startswith("mine: 1 iteration, median 2 ms, p95 3 ms, 1 trace\n")
     assert "2 iterations, " in summary(replace(result, iterations=2))
+
+
+def test_a_script_is_described_in_the_same_words():
+    view = replace(View.empty(), lost=1)
+    assert "\n  dropped: 1 sample" in script_summary(["a.py"], view, Session(), "")
+    once = SimpleNamespace(functions={1: SimpleNamespace(function="step", avoidable=1)})
+    limits = Limits(retraces=0, slope=None, leak=None, causes=frozenset())
+    assert judge(limits, view, SimpleNamespace(retraces=once)) == ["step was retraced once; the limit is 0."]
 
 
 def test_a_thousand_bytes_are_a_kb_everywhere(result):

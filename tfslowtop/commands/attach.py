@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _RETRY_SECONDS, _RETRIES = 0.1, 20
 
 
+#: Options that make sense only when a script is started.
+_WITH_ATTACH = ("headless", "json", "max_seconds", "python", "step", "output")
+
+
 def add_arguments(parser: Parser) -> None:
     before = {*parser.options, "--attach"}
     group = parser.add_argument_group("your own script")
@@ -73,7 +77,7 @@ def is_wanted(options: argparse.Namespace) -> bool:
     """Return whether the options ask for a script; raise UsageError if they are for one and name none."""
     if options.script is not None or options.reattach is not None:
         return True
-    given = _given(options, "headless", "json", "max_seconds", "python", "step", "output")
+    given = _given(options, *_WITH_ATTACH)
     if given:
         raise UsageError(
             f"{given} needs --attach SCRIPT; to measure a scenario without a screen, use `tfslowtop run`."
@@ -88,8 +92,10 @@ def _refuse_combinations(options: argparse.Namespace) -> None:
     if of_scenarios:
         raise UsageError(f"{of_scenarios} is for scenarios; leave it out to watch a script.")
     headless = options.headless or options.json
+    if options.script is not None and options.reattach is not None:
+        raise UsageError("Use --attach to start a script or --reattach to find a running one, not both.")
     if options.script is None:
-        given = _given(options, "headless", "json", "max_seconds", "python", "step", "output")
+        given = _given(options, *_WITH_ATTACH)
         if given:
             raise UsageError(f"{given} does not go with --reattach; give it when you start the script.")
     elif options.output and headless:

@@ -30,7 +30,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) 
     lines += describe_findings(view)
     lines += [f"  note: {text}" for text in view.notes]
     if view.lost:
-        lines.append(f"  {counted(view.lost, 'sample')} could not be recorded")
+        lines.append(f"  dropped: {counted(view.lost, 'sample')}")
     return "\n".join(lines)
 
 
