@@ -41,7 +41,7 @@ def _section(cause: Cause) -> Iterator[str]:
     if cause.scenario:
         yield from ("", f"To see it happen, run `tfslowtop {cause.scenario}`.")
     if cause.explained_by:
-        yield from ("", f"It can be a symptom of {_others(cause)}. It is then listed under that finding.")
+        yield from ("", f"It can be a symptom of {_others(cause)}, and is then listed under that finding.")
 
 
 def _others(cause: Cause) -> str:

@@ -41,7 +41,7 @@ CAUSE = Cause(
     area=Area.HOST,
     headline="Callbacks, checkpoints or logs hold up the step",
     mechanism="The step waits for every callback, checkpoint, summary or log entry that is written along with it.",
-    advice="Do it every hundred batches, or at the end of the epoch.",
+    advice="Do this work every hundred batches, or at the end of the epoch.",
     before="def on_train_batch_end(self, batch, logs=None):\n    save()",
     after="def on_train_batch_end(self, batch, logs=None):\n    if batch % 100 == 0:\n        save()",
     scenario=None,

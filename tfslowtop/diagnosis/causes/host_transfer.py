@@ -101,7 +101,7 @@ COPY = Cause(
     area=Area.HOST,
     headline="Large arrays are copied to TensorFlow at every step",
     mechanism="An array has to be copied into TensorFlow's own memory, all of it, before an op can use it.",
-    advice="Convert it to a tensor once, before the loop, or let tf.data with prefetch deliver the batches.",
+    advice="Convert the array to a tensor once, before the loop, or let tf.data with prefetch deliver the batches.",
     before="for i in range(steps):\n    x = tf.constant(array)",
     after="x = tf.constant(array)\nfor i in range(steps):\n    ...",
     scenario="host_copies",
@@ -113,7 +113,7 @@ FED_COPY = replace(
     COPY,
     mechanism="TensorFlow copies every array that is fed, at each run, before the first op begins. Only an array whose "
     "memory happens to begin at a multiple of 64 bytes is used in place.",
-    advice="Put it into a tf.Variable once (or into tf.data), and feed the indices of the rows that a run needs.",
+    advice="Put the array into a tf.Variable once (or into tf.data), and feed the indices of the rows that a run needs.",
     before="batch = tf.gather(data_placeholder, rows)\nfor r in order:\n"
     "    sess.run(step, {data_placeholder: data, rows: r})",
     after="data_variable = tf.Variable(data, trainable=False)\nbatch = tf.gather(data_variable, rows)\n"

@@ -46,7 +46,8 @@ def ops_per_step(facts: Facts) -> float:
     if rate is None or step is None or not step.calls or rate.trend is None:
         return 0.0
     level = rate.trend.level if math.isfinite(rate.trend.level) else rate.last
-    level = max(level, rate.last) if level < 1 else level
+    if level < 1:  # the trend has not caught up with a loop that has just begun
+        level = max(level, rate.last)
     return level * step.seconds / step.calls
 
 
