@@ -35,7 +35,7 @@ def lines(case: Case, view: View) -> list[str]:
 
 def _of(f: Finding, indent: str) -> Iterator[str]:
     cost = f"{f.share:4.0%} {f.cost_seconds:7.2f} s {f.basis}"
-    yield f"{'not measured' if f.basis == 'not measured' else cost:24}{indent}{f.headline}"
+    yield f"{'not measured' if f.basis == 'not measured' else cost:24}{indent}{f.label}"
     for symptom in f.symptoms:
         yield from _of(symptom, indent + "  explains ")
 

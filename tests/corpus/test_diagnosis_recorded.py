@@ -56,7 +56,7 @@ def test_the_golden_file_has_no_other_lines():
 def test_the_first_finding_is_the_cause_at_its_line(case):
     _, view = outcome(case)
     line, right = named(case, view)
-    assert right, f"{[f.headline for f in view.findings]} at `{line}`"
+    assert right, f"{[f.label for f in view.findings]} at `{line}`"
 
 
 @pytest.mark.parametrize("case", HEALTHY, ids=name)

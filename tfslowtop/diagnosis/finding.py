@@ -70,6 +70,7 @@ class Finding:
 
     @property
     def share_words(self) -> str:
+        """The share of the time in a few words."""
         if self.basis == "not measured":
             return "memory" if self.cause.endswith("-leak") else "not measured"
         if self.share < 0.01:
@@ -77,7 +78,8 @@ class Finding:
         return f"{'up to ' if self.basis == 'at most' else ''}{100 * self.share:.0f} % of the time"
 
     @property
-    def headline(self) -> str:
+    def label(self) -> str:
+        """The cause and where it is, for a title or a list."""
         where = f"{self.place} in {self.symbol}" if self.place and self.symbol else self.place or self.symbol
         return f"{self.cause}  {where}".rstrip()
 

@@ -97,7 +97,7 @@ class FindingScreen(LiveScreen):
         again = [f for f in view.findings if f.key == self._finding.key]
         self._finding = again[0] if again else self._finding
         f = self._finding
-        self.headline(self.spell(f.headline), frame.status)
+        self.headline(self.spell(f.label), frame.status)
         self.write(self._evidence, self._text(evidence(f)))
         self._show_code()
         panel = view.panel(f.curve) or view.panel("latency")
