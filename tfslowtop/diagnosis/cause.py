@@ -75,8 +75,13 @@ class Cause:
 
     def example(self, **words: str) -> str:
         """Return the example for a given argument and function."""
-        code = f"# before\n{self.before}\n# after\n{self.after}" if self.before else self.after
-        return _fill(code, {"name": "value", "function": "function", **words})
+        before, after = self.example_parts(**words)
+        return f"# before\n{before}\n# after\n{after}" if before else after
+
+    def example_parts(self, **words: str) -> tuple[str, str]:
+        """Return the example before and after the change."""
+        words = {"name": "value", "function": "function", **words}
+        return _fill(self.before, words), _fill(self.after, words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,11 @@ def _lines() -> Iterator[str]:
 
 def _section(cause: Cause) -> Iterator[str]:
     yield from ("", f"### {cause.id}", "", f"**{cause.headline}.** {cause.mechanism}", "", cause.advise(), "")
-    yield from ("```" if cause.is_machines else "```python", cause.example(), "```")
+    before, after = cause.example_parts()
+    fence = "```" if cause.is_machines else "```python"
+    if before:
+        yield from ("Before:", "", fence, before, "```", "", "After:", "")
+    yield from (fence, after, "```")
     if cause.scenario:
         yield from ("", f"To see it happen, run `tfslowtop {cause.scenario}`.")
     if cause.explained_by:

@@ -38,7 +38,7 @@ CAUSE = Cause(
     advice="Remove gc.collect() from the loop; gc.freeze() after building the program exempts old objects from "
     "collection.",
     before="for x in data:\n    gc.collect()",
-    after="gc.collect(); gc.freeze()\nfor x in data:\n    ...",
+    after="gc.collect()\ngc.freeze()\nfor x in data:\n    ...",
     scenario="gc_pauses",
     explained_by=(*LEAKS, *RECREATED, PREDICT_LOOP),
     change=_collect_once,

@@ -41,7 +41,7 @@ CAUSE = Cause(
     "a step grows with the number of steps before it.",
     advice="Keep a running result, or write into a buffer of fixed size, instead of processing the whole history.",
     before="seen = tf.concat([seen, x], 0)\nmean = tf.reduce_mean(seen, 0)",
-    after="total += tf.reduce_sum(x, 0); count += len(x)\nmean = total / count",
+    after="total += tf.reduce_sum(x, 0)\ncount += len(x)\nmean = total / count",
     scenario="concat_history",
     explained_by=(*GRAPHS, *RETRACES, *RECREATED, KERNEL_LEAK),
 )
