@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tests" / "helpers")]
 
 from tfslowtop.agent.protocol.events import Ended, Event  # noqa: E402
-from tfslowtop.run import LOOK, Lens, Run  # noqa: E402
+from tfslowtop.run import POLL_INTERVAL, Lens, Run  # noqa: E402
 from tfslowtop.sources.listening_source import Listening  # noqa: E402
 from tfslowtop.sources.script import ScriptSource  # noqa: E402
 from tfslowtop.sources.session_file import find_sessions  # noqa: E402
@@ -107,7 +107,7 @@ class Meter:
     def look(self, view: View) -> None:
         now = time.monotonic()
         # One view follows another after the refresh and one rest; what is beyond that is late.
-        self.late = max(self.late, now - self._seen - Lens().refresh - LOOK)
+        self.late = max(self.late, now - self._seen - Lens().refresh - POLL_INTERVAL)
         self.latest = max(self.latest, self.late)
         if self.late > LATE * max(1.0, load()):
             self.too_late = max(self.too_late, self.late)

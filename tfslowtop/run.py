@@ -1,4 +1,4 @@
-"""Watching one source: source and sensors → session → view. The screen runs it in a thread of its own."""
+"""Watches one source: source and sensors → session → views. The app runs it in a thread of its own."""
 
 from __future__ import annotations
 
@@ -31,58 +31,59 @@ from .state.readings import Reading
 from .state.session import Session
 from .state.view import MAX_OUTPUT, Gpu, View
 
-#: What is shown at once: somebody waits for it.
+#: Events that are shown at once, because somebody is waiting for them.
 _AWAITED = (Toggled, Block, Phase, StepChosen, Failed, Ended)
 
-#: Seconds between two looks at what has come. To be woken by each of twenty batches a second disturbs the
-#: watched program: benchmarks/bench_screen.py has the p99 of a kernel of a millisecond.
-LOOK = 0.25
+#: Seconds between two polls of the source. Waking up for each of twenty batches a second would disturb the
+#: watched program: benchmarks/bench_screen.py measures the p99 of a one-millisecond kernel.
+POLL_INTERVAL = 0.25
 
-#: A source whose events cannot be read is asked so many times more; then only its end is waited for.
-RETRIES = 5
+#: Times that a source is tried again after its events could not be read; after that, only its end matters.
+MAX_RETRIES = 5
 
-#: Seconds for which a target is listened to without a pause.
-LISTEN = 0.1
+#: Seconds of reading without a pause, so that a target that never stops sending does not starve the view.
+MAX_READING = 0.1
 
-#: Seconds after a command in which its answer is waited for.
-ANSWER = 1.0
+#: Seconds after a command in which its answer is polled for quickly. Most answers take far less.
+ANSWER_WINDOW = 1.0
 
 
-def joined(batch: Iterable[Event | Reading]) -> list[Event | Reading]:
-    """The same with samples that follow each other in one piece: it costs as much as a hundred samples do."""
+def join_samples(batch: Iterable[Event | Reading]) -> list[Event | Reading]:
+    """Merge batches of samples that follow each other: feeding a batch costs as much as a hundred samples."""
     result: list[Event | Reading] = []
-    places: dict[int, int] = {}
+    indices: dict[int, int] = {}
     for event in batch:
         if isinstance(event, Samples):
-            before = result[places[event.stream]] if event.stream in places else None
+            before = result[indices[event.stream]] if event.stream in indices else None
             if isinstance(before, Samples) and before.first + len(before) == event.first:
                 whole = Samples(event.stream, before.first, before.packed + event.packed)
-                result[places[event.stream]] = whole
+                result[indices[event.stream]] = whole
                 continue
-            places[event.stream] = len(result)
+            indices[event.stream] = len(result)
         elif not isinstance(event, (Gauge, Trace, Output)):
-            places.clear()  # what came after a toggle stays after it; those three carry a time, or need none
+            # Samples stay after the toggle that they followed; those three carry a time, or need none.
+            indices.clear()
         result.append(event)
     return result
 
 
 class Run:
-    """One source being watched."""
+    """Watches one source until it ends."""
 
     def __init__(
         self, source: Source, lens: Lens, on_view: Callable[[View], None], *, to_the_end: bool = False
     ) -> None:
-        """With `to_the_end` an error of our own does not end the run: the source is somebody's script."""
+        """With `to_the_end`, an error of our own does not end the run: the source is a user's script."""
         self.source = source
         session = Session()
         session.clock = time.time_ns() - time.perf_counter_ns()
         self.session = session
-        """Belongs to the thread that pumps; others get views of it, or wait until `pump` has returned."""
+        """Belongs to the thread that pumps. Others are given views, or wait until `pump` has returned."""
         self.sampler: Sampler | None = None
         self.error: Exception | None = None
         """The first error of our own."""
         self.analysed = True
-        """Whether the analysis is whole; after an error in it only output and end are shown."""
+        """Whether the analysis works; after an error in it, views only have the output and the end."""
         self.ended: Ended | None = None
         self.started = 0.0
         """When the target's process was started (time.monotonic); 0 before that."""
@@ -93,19 +94,19 @@ class Run:
         self._gauges: deque[Sequence[Gauge]] = deque(maxlen=1000)
         self._leaving = threading.Event()
         self._answer_by = 0.0
-        self._failures = 0  # of the source, one after the other
-        self._told = False
+        self._failures = 0  # of the source, in a row
+        self._error_noted = False
 
     def stop(self) -> None:
-        """Asks the target to end; `pump` returns when it has."""
+        """Ask the target to end; `pump` returns once it has."""
         self.source.stop()
 
     def leave(self) -> None:
-        """Stops watching and lets the target be; a target that cannot live without us ends."""
+        """Stop watching and leave the target running, if it can run without us."""
         self._leaving.set()
 
     def pump(self) -> None:
-        """Until the source ends. A source that cannot start (`SourceError`) is the caller's to show.
+        """Watch the source until it ends. Raises `SourceError` if it cannot start.
 
         An error of our own is raised or, with `to_the_end`, kept in `error` while the run goes on.
         """
@@ -125,7 +126,7 @@ class Run:
     def _follow(self) -> None:
         due, waiting = 0.0, list[Event | Reading]()
         while self.ended is None and not self._leaving.is_set():
-            new = self._new()
+            new = self._read_events()
             self.ended = next((event for event in new if isinstance(event, Ended)), None)
             waiting += new
             now = time.monotonic()
@@ -136,12 +137,12 @@ class Run:
 
     def _take_in(self, batch: Sequence[Event | Reading]) -> None:
         if self.sampler is not None and self.sampler.trouble is not None and self.error is None:
-            self._fail(self.sampler.trouble)  # the rest of the analysis does without the machine
+            self._fail(self.sampler.trouble)  # the rest of the analysis works without readings of the machine
         if self.analysed:
             try:
                 while self._gauges:
                     self.session.sense(self._gauges.popleft())
-                self.session.feed(joined(batch))
+                self.session.feed(join_samples(batch))
                 self.show()
                 return
             except Exception as error:
@@ -157,21 +158,20 @@ class Run:
             raise error
         self.error = self.error or error
 
-    def _new(self) -> list[Event | Reading]:
-        """What has come, after a pause; the pause is short while somebody waits for an answer."""
+    def _read_events(self) -> list[Event | Reading]:
+        """Return new events after a pause, which is short while somebody waits for an answer."""
         try:
-            if time.monotonic() >= self._answer_by and self.source.rest(LOOK):
-                self._answer_by = time.monotonic() + ANSWER
+            if time.monotonic() >= self._answer_by and self.source.rest(POLL_INTERVAL):
+                self._answer_by = time.monotonic() + ANSWER_WINDOW
             new = list(self.source.events(0.05 if time.monotonic() < self._answer_by else 0.0))
-            # A target that never stops talking is not heard out: what it goes on to say comes next time.
-            enough = time.monotonic() + LISTEN
+            enough = time.monotonic() + MAX_READING
             while (more := self.source.events(0.0)) and time.monotonic() < enough:
                 new += more
             new += more
         except Exception as error:
             self._fail(error)
             self._failures += 1
-            if self._failures > RETRIES:
+            if self._failures > MAX_RETRIES:
                 return [self.source.wait()]
             time.sleep(0.05)
             return []
@@ -179,11 +179,12 @@ class Run:
         return cleaned(new)
 
     def show(self) -> None:
+        """Pass on a view of what is known now."""
         lens = self._lens
         now = time.perf_counter_ns()
         reading = self.sampler.gpu if self.sampler else None
         if self.sampler is not None and self.session.about.tensorflow:
-            # A program may have set these itself, which does not show from outside.
+            # The program may have set these variables itself, which cannot be seen from outside.
             self.sampler.shown(*parse_cuda_variables(self.session.about.shown))
         if reading is not None:
             known = (Gpu(d.label, d.name or "", d.cuda_number, d.visible) for d in reading.devices)
@@ -196,17 +197,22 @@ class Run:
         self._on_view(self._view)
 
     def _show_unanalysed(self, batch: Sequence[Event | Reading]) -> None:
-        """The last good view, with what needs no analysis: the output, and how it ended."""
+        """Pass on the last good view, updated by what needs no analysis: the output and the end."""
         before = self._view or View.empty()
         output = before.output + "".join(event.text for event in batch if isinstance(event, Output))
+        notes = before.notes
+        if self.error is not None and not self._error_noted:
+            notes = (*notes, sentence(self.error))
         self._view = replace(
             before,
             at=time.perf_counter_ns(),
             output=output[-MAX_OUTPUT:],
             ended=self.ended,
-            notes=(*before.notes, sentence(self.error)) if self.error and not self._told else before.notes,
+            notes=(*before.notes, sentence(self.error))
+            if self.error and not self._error_noted
+            else before.notes,
         )
-        self._told = True
+        self._error_noted = True
         self._on_view(self._view)
 
     def _watch_machine(self) -> None:

@@ -24,6 +24,7 @@ class Recorded(Played):
         self._events: list[Event] = [r.event for r in records if not isinstance(r.event, Ended)]
         self.now = max((r.at for r in records), default=SECOND)
         self.name = argv0 or f"{name or 'plain'}.py"
+        self.argv = (self.name,)
         self.sent: list[Command] = []
         self.typed = ""
         self.stopped = False

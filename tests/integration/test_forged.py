@@ -16,7 +16,7 @@ from launching import collect, text_of
 
 from tfslowtop.agent.protocol.events import SAMPLE, Ended, Gauge, Hello, Lost, Note, Output, Samples
 from tfslowtop.agent.protocol.wire import PROTOCOL, encode
-from tfslowtop.run import joined
+from tfslowtop.run import join_samples
 from tfslowtop.sources.listener import Connection
 from tfslowtop.sources.script import ScriptSource
 from tfslowtop.state.session import Session
@@ -94,7 +94,7 @@ def digest(data: bytes) -> None:
     """All the way: bytes, events, figures."""
     _, events = hear(data)
     session = Session()
-    session.feed(joined(events))
+    session.feed(join_samples(events))
     check_numbers(session, BORN + 10 * SECOND)
 
 

@@ -16,7 +16,7 @@ import pytest
 from launching import SCRIPTS, collect, environment, text_of, wait_for, watched_in_terminal
 
 from tfslowtop.agent.protocol.events import Ended, Hello, Note, Output
-from tfslowtop.run import RESULT_READ
+from tfslowtop.run import POLL_INTERVAL
 from tfslowtop.sources.keeper import control
 from tfslowtop.sources.script import ScriptSource, find_sessions, pass_signals_on, pick_session
 from tfslowtop.sources.session_file import NewSession
@@ -103,7 +103,7 @@ def test_a_slow_watcher_neither_slows_the_printing_nor_loses_the_end_of_it(tmp_p
     source.start()
     events = []
     while not done.exists():  # as the app does: now and then, and never all that is there
-        source.rest(RESULT_READ)
+        source.rest(POLL_INTERVAL)
         events += source.events(0.0)
     before = len(text_of(events))
     events += collect(source)

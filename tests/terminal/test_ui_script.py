@@ -223,6 +223,33 @@ async def test_quitting_twice_stops_the_script(monkeypatch, key):
     assert source.stopped and app.script_code == 130
 
 
+async def test_leaving_keeps_what_the_screen_showed(monkeypatch):
+    source = Recorded("linear_schedule")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "retrace-python-value" in text(app))
+        source.end(1, "The script ended with exit code 1.", "one line\n" + TRACEBACK)
+        await until(pilot, lambda: app.ended is not None)
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
+    report = app.exit_report.splitlines()
+    assert report[:2] == ["The last output of linear_schedule.py:", "  Traceback (most recent call last):"]
+    assert "tfslowtop: linear_schedule.py: The script ended with exit code 1" in app.exit_report
+    assert "  1  retrace-python-value" in app.exit_report
+
+
+async def test_leaving_a_script_that_keeps_running_tells_what_was_seen(monkeypatch):
+    source = Recorded("linear_schedule")
+    source.put(Output("".join(f"line {n}\n" for n in range(30))))
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "retrace-python-value" in text(app))
+        await pilot.press("q", "d")
+        await until(pilot, lambda: not app.is_running and not app._pumped)
+    assert app.farewell == "it runs on" and "  1  retrace-python-value" in app.exit_report
+    assert "  line 29" in app.exit_report and "  line 19" not in app.exit_report
+
+
 async def test_a_script_that_ends_behind_the_quit_dialog_does_not_hold_the_app(monkeypatch):
     source = Recorded("custom_loop")
     app = ui_script.app(monkeypatch, source)

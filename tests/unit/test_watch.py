@@ -18,7 +18,7 @@ from tfslowtop.agent.protocol.events import (
     Tally,
     Toggled,
 )
-from tfslowtop.run import Lens, Run, joined
+from tfslowtop.run import Lens, Run, join_samples
 from tfslowtop.state.session import Session
 
 SECOND = 1_000_000_000
@@ -33,7 +33,7 @@ def samples(stream: int, first: int, count: int) -> Samples:
 def test_samples_that_follow_each_other_become_one_piece():
     gauge = Gauge("g", SECOND, 1.0)
     batch = [samples(1, 0, 3), samples(2, 7, 2), gauge, samples(1, 3, 2), samples(2, 9, 1), samples(1, 9, 1)]
-    assert joined(batch) == [samples(1, 0, 5), samples(2, 7, 3), gauge, samples(1, 9, 1)]
+    assert join_samples(batch) == [samples(1, 0, 5), samples(2, 7, 3), gauge, samples(1, 9, 1)]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_samples_that_follow_each_other_become_one_piece():
 )
 def test_but_not_across_something_that_counts(event):
     batch = [samples(1, 0, 3), event, samples(1, 3, 2)]
-    assert joined(batch) == batch
+    assert join_samples(batch) == batch
 
 
 def test_a_gauge_belongs_to_the_iteration_that_ran_when_it_was_read():

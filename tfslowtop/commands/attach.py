@@ -145,6 +145,8 @@ def _open_app(options: argparse.Namespace, make_source: Callable[[], ScriptSourc
 
     app = ScriptApp(make_source, ascii=use_ascii(options), readonly=options.readonly)
     app.run()
+    if app.exit_report and app.own_error is None:
+        say(app.exit_report)
     if app.farewell:
         print(app.farewell)
     if app.own_error is not None:

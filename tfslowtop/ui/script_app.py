@@ -12,6 +12,7 @@ from ..agent.protocol.events import ChooseStep, Ended
 from ..sources.script import ScriptSource
 from ..state.view import View
 from .base import WatchApp
+from .exit_report import write_exit_report
 from .frame import Frame
 from .keys import (
     BASELINE_KEY,
@@ -65,8 +66,10 @@ class ScriptApp(WatchApp):
         self._script = make_source()
         self._exit_at_end = False
         self._codes: CodeCache = {}
+        self.exit_report = ""
+        """What to print on the terminal when the app has gone: what it showed, and the last output."""
         self.farewell = ""
-        """What to print on the terminal about a script that keeps running."""
+        """How to return to a script that keeps running; empty if it does not."""
 
     # The run
 
@@ -85,6 +88,10 @@ class ScriptApp(WatchApp):
         """Leave the script alone: it is stopped only when somebody asks for that."""
         if self.ended is None:
             run.leave()
+
+    def pump_ended(self, run: Run) -> None:
+        if run.analysed:
+            self.exit_report = write_exit_report(self._script.name, self._script.argv, run.session)
 
     def view_shown(self) -> None:
         if self.ended is not None and self._exit_at_end:
