@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import replace
 
@@ -232,6 +233,8 @@ async def test_leaving_keeps_what_the_screen_showed(monkeypatch):
         await until(pilot, lambda: app.ended is not None)
         await pilot.press("q")
         await until(pilot, lambda: not app.is_running)
+    while app._pumped:
+        await asyncio.sleep(0.02)
     report = app.exit_report.splitlines()
     assert report[:2] == ["The last output of linear_schedule.py:", "  Traceback (most recent call last):"]
     assert "tfslowtop: linear_schedule.py: The script ended with exit code 1" in app.exit_report
@@ -245,7 +248,9 @@ async def test_leaving_a_script_that_keeps_running_tells_what_was_seen(monkeypat
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "retrace-python-value" in text(app))
         await pilot.press("q", "d")
-        await until(pilot, lambda: not app.is_running and not app._pumped)
+        await until(pilot, lambda: not app.is_running)
+    while app._pumped:
+        await asyncio.sleep(0.02)
     assert app.farewell == "it runs on" and "  1  retrace-python-value" in app.exit_report
     assert "  line 29" in app.exit_report and "  line 19" not in app.exit_report
 
