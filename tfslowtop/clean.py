@@ -47,7 +47,7 @@ def cleaned(events: Iterable[_Event]) -> list[_Event]:
 
 
 def _cleaned(event: Any) -> Any:
-    if isinstance(event, Output):  # a stream for a terminal: `ui.terminal` makes lines of it
+    if isinstance(event, Output):  # a stream for a terminal: `ui.output_text` makes lines of it
         return event if event.text.isascii() else Output(_SURROGATES.sub("\ufffd", event.text))
     return _cleaned_fields(event)
 

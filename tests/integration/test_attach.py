@@ -142,7 +142,7 @@ def test_the_screen_shows_the_streams_and_leaving_asks(tmp_path):
         terminal.press("\x1b")
         terminal.wait_for(lambda text: "Output of" not in text and "where" in text, 30)
         terminal.press("q")
-        terminal.wait_for("still runs", 30)
+        terminal.wait_for("still running", 30)
         terminal.press("s")
         assert terminal.finish(30) != 0  # interrupted, as by Ctrl-C
     finally:

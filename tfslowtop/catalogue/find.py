@@ -12,7 +12,7 @@ from ..suggestions import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario file, with its description or what is wrong with it; or a user's own script."""
+    """A scenario file, and either its description or what is wrong with it."""
 
     id: str
     path: Path
@@ -21,9 +21,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        if self.scenario is not None:
-            return self.scenario.title
-        return f"{self.path.name} (broken)" if self.error else self.path.name
+        return self.scenario.title if self.scenario is not None else f"{self.path.name} (broken)"
 
 
 def directory() -> Path:

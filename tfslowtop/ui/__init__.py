@@ -1,4 +1,5 @@
-"""The Textual app. Two apps share the base in `base.py`: one for scenarios, one for a user's script.
+"""The Textual app. `scenario_app.py` and `script_app.py` stand side by side on `base.py`, which watches a
+run, which in turn stands on `terminal_app.py`, which behaves in a terminal.
 
 `screens/` holds what fills the terminal, `widgets/` what screens are made of, `app.tcss` all layout and
 colour. Nothing here measures or judges: screens draw the `View` that a run's thread sends them. Only

@@ -8,51 +8,39 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual import events, on, work
-from textual.app import App, SystemCommand
+from textual import on, work
 from textual.binding import Binding
-from textual.filter import LineFilter
-from textual.message import Message
-from textual.screen import Screen
 
 from ..lens import REFRESH, Lens
 from ..own_error import sentence
 from ..sources.source import Source, SourceError
 from ..state.view import View
-from .ascii_filter import AsciiFilter
-from .control_filter import ControlFilter
 from .frame import Frame
 from .messages import RunFailed, ViewUpdated
-from .palette import REPLACED, Palette, key_commands, screenshot_command
 from .screens.detail import DetailScreen
 from .screens.focus import FocusScreen
-from .screens.help import AppHelp, HelpScreen, describe_key
+from .screens.help import AppHelp, HelpScreen
 from .screens.live import LiveScreen
 from .screens.machine import MachineScreen
 from .screens.main import MainScreen
 from .screens.output import OutputScreen
-from .screens.terminal_size import BackgroundScreen, is_too_small
-from .terminal_signals import ExitOnSignal, handle_sigcont, has_terminal
+from .terminal_app import TerminalApp
+from .terminal_signals import has_terminal
 from .widgets.charts.panel import Panel
 
 if TYPE_CHECKING:
     from ..run import Run
 
-#: What a terminal that is too small still allows: everything else acts on something that cannot be seen.
-_ALLOWED_WHEN_TOO_SMALL = frozenset({"quit", "help_quit", "suspend_process"})
 #: Seconds after the end of a run until texts that change seldom may be written once more.
 _SETTLED = 2.1
 
 
-class WatchApp(App[None]):
+class WatchApp(TerminalApp):
     """Watches one run at a time and shows it."""
 
-    TITLE = "tfslowtop"
-    CSS_PATH = Path(__file__).with_name("app.tcss")  # absolute: a subclass may live elsewhere
     #: Columns of data that are computed at least: as many as the smallest terminal shows.
     LEAST_COLUMNS = 60
     #: Seconds without a key or the mouse after which curves move less often, and how often then. Repainting
@@ -64,27 +52,21 @@ class WatchApp(App[None]):
     ABOUT = AppHelp()
     #: What is added to the sentence about a bug of ours.
     AFTER_OWN_ERROR = ""
-    #: Shared by all: strips cache what came out of them.
-    _ascii_filter, _control_filter = AsciiFilter(), ControlFilter()
 
     def __init__(self, main: MainScreen, *, ascii: bool, readonly: bool) -> None:
-        self._ascii, self._readonly = ascii, readonly
-        super().__init__()
+        super().__init__(ascii=ascii)
+        self._readonly = readonly
         self._main = main
         self._lens = Lens()
         self._run: Run | None = None
         self._pumped: set[Run] = set()
         """Runs that a thread is busy with; one that was asked to end may still have to clean up."""
-        self._exit_on_signal: ExitOnSignal | None = None
         self._view: View | None = None
         self._paused = False
         self._paused_view: View | None = None
         self._baselines: dict[str, float] = {}
         self._cpu = (time.process_time(), time.monotonic())
         self._own_cpu = 0.0
-        self._touched = time.monotonic()
-        """When a key or the mouse was last used, or the app was started."""
-        self.own_error: Exception | None = None
 
     # For the subclass to say
 
@@ -125,17 +107,11 @@ class WatchApp(App[None]):
         """Return keys that do nothing yet but will, with the heading of that part of the help."""
         return "", ()
 
-    def describe_command(self, binding: Binding) -> tuple[str, str]:
-        """Return title and description of a key's command in the palette."""
-        return binding.description, f"{describe_key(binding)} (key {self.get_key_display(binding)})"
-
     # Starting and ending a run
 
     def on_mount(self) -> None:
         self.push_screen(self._main)
         self.set_interval(1.0, self._every_second)
-        handle_sigcont(self)
-        self._exit_on_signal = ExitOnSignal(self, self._end_run_and_wait)
         self.call_after_refresh(self._import_run)
 
     @work(thread=True)
@@ -189,15 +165,13 @@ class WatchApp(App[None]):
         if run is not None:
             self.let_go(run)
 
-    def _end_run_and_wait(self) -> None:
+    def release(self) -> None:
+        self.end_run()
+
+    def release_and_wait(self) -> None:
         self.end_run()
         while self._pumped:
             time.sleep(0.02)
-
-    def on_unmount(self) -> None:
-        if self._exit_on_signal is not None:
-            self._exit_on_signal.closing()
-        self.end_run()
 
     # Showing
 
@@ -214,7 +188,7 @@ class WatchApp(App[None]):
         if not self._paused or ended:
             self._show()
         if event.run.error is not None:
-            self._report_own_error(event.run.error)
+            self.report_own_error(event.run.error)
         self.view_shown()
 
     @on(MainScreen.Resumed)
@@ -227,6 +201,10 @@ class WatchApp(App[None]):
         if event.run is self._run:
             self._run = None
             self._main.fail(event.text)
+
+    def show_own_error(self, text: str) -> None:
+        """Show it where the curves were."""
+        self._main.fail(text + self.AFTER_OWN_ERROR)
 
     def _show(self) -> None:
         if not self.screen_stack:  # a last view may come while the app closes
@@ -269,55 +247,13 @@ class WatchApp(App[None]):
             self._main.headline(self.watched_title, self.status_now())
         self._main.status(self._view, self._own_cpu)
 
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        return [
-            *super().get_line_filters(),
-            self._control_filter,
-            *([self._ascii_filter] if self._ascii else ()),
-        ]
-
-    def get_default_screen(self) -> BackgroundScreen:
-        return BackgroundScreen(id="_default")
-
-    # Errors of our own
-
-    def _report_own_error(self, error: Exception) -> None:
-        """Report a bug where the curves were; everything that still works goes on."""
-        if self.own_error is None:
-            self.own_error = error
-            self._main.fail(sentence(error) + self.AFTER_OWN_ERROR)
-
-    async def _dispatch_message(self, message: Message) -> None:
-        try:
-            await super()._dispatch_message(message)
-        except Exception as error:
-            # Without these two there is no app. A test should see where it failed.
-            if self.is_headless or isinstance(message, (events.Compose, events.Mount)):
-                raise
-            self._report_own_error(error)
-
-    def _handle_exception(self, error: Exception) -> None:
-        """Leave after an error in a widget, which is dead then; whoever started the app reports it."""
-        if self.is_headless:
-            super()._handle_exception(error)
-            return
-        self.own_error = self.own_error or error
-        self.end_run()
-        self._close_messages_no_wait()
-
     # Keys
 
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, (events.Key, events.MouseEvent)):
-            self._touched = time.monotonic()
-        await super().on_event(event)
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        top = self.screen_stack[-1] if self.screen_stack else None
-        if is_too_small(self.size) and isinstance(top, (MainScreen, LiveScreen)):
-            return action in _ALLOWED_WHEN_TOO_SMALL
+        if super().check_action(action, parameters) is False:
+            return False
         if action == "move":
-            return top is self._main
+            return self.screen_stack[-1:] == [self._main]
         if action in ("output", "focus_panel", "machine"):
             return self._view is not None
         if action in ("pause", "baseline"):
@@ -325,10 +261,6 @@ class WatchApp(App[None]):
         if action == "zoom":
             return not self._paused
         return True
-
-    def action_help_quit(self) -> None:
-        """Handle Ctrl-C where no text is selected for copying."""
-        self.call_later(self.action_quit)
 
     def action_pause(self) -> None:
         self._paused = not self._paused
@@ -390,13 +322,3 @@ class WatchApp(App[None]):
         if not isinstance(self.screen, HelpScreen):
             active = self.screen.active_bindings.values()
             self.push_screen(HelpScreen(active, self.keys_for_later(), self.ABOUT, ascii=self._ascii))
-
-    # The command palette
-
-    def action_command_palette(self) -> None:
-        if self.use_command_palette and not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        textuals_own = (c for c in super().get_system_commands(screen) if c.title not in REPLACED)
-        return [*textuals_own, screenshot_command(self), *key_commands(self, screen, self.describe_command)]

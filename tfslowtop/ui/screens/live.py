@@ -65,7 +65,6 @@ class LiveScreen(LatestSizeOnly, Screen[None]):
 
     def on_resize(self) -> None:
         self._too_small.show_size(self.app.size)
-        self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action == "close" or not is_too_small(self.app.size)

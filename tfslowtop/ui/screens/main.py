@@ -88,7 +88,6 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         self._too_small.show_size(self.app.size)
         # Nothing that cannot be seen has the focus, or enter would act on it.
         self.query_one("#body").disabled = is_too_small(self.app.size)
-        self.refresh_bindings()
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:

@@ -45,8 +45,13 @@ class TooSmallNotice(Static):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
+        self._needed = False
 
     def show_size(self, size: Size) -> None:
+        """Say which size is needed. Keys that act on what cannot be seen come and go with it."""
+        if self._needed != is_too_small(size):
+            self._needed = is_too_small(size)
+            self.screen.refresh_bindings()
         needed = f"{SMALLEST[0]}x{SMALLEST[1]}"
         self.update(
             f"tfslowtop needs {needed} characters.\nThis terminal has {size.width}x{size.height}.\nq quits."
