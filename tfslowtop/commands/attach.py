@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..own_error import describe_end, report_bug
+from ..own_error import describe_end, report_bug, say
 from .headless import add_watch_options, run_headless, warn_of_misplaced
 from .numbers import positive_count
 from .open import prepare_screen, use_ascii

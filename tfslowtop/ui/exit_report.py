@@ -24,9 +24,9 @@ def write_exit_report(name: str, argv: Sequence[str], session: Session) -> str:
 
     Only for the thread that owns the session.
     """
-    from ..export.attach import summary
+    from ..export.summary import summary
 
-    session.streams.think_all()
+    session.streams.recompute_all()
     view = session.view(time.perf_counter_ns(), 2, 0.5)
     output = last_output(view)
     heading = [f"The last output of {name}:"] if output else []
