@@ -1,10 +1,13 @@
-"""tfslowtop: why TensorFlow or NumPy code is slow, gets slower, or eats memory, live in a terminal."""
+"""Show in a terminal why TensorFlow or NumPy code is slow, slows down or leaks memory, while it runs.
+
+A program that may be watched needs only `step` from here. The command line is in `tfslowtop.commands`.
+"""
 
 __version__ = "0.2.0"
 
 
 class _NoStep:
-    """What `with tfslowtop.step():` costs when nobody watches: less than a tenth of a microsecond.
+    """The marker while nobody watches: `with tfslowtop.step():` then takes about a tenth of a microsecond.
 
     `with` binds a method at every entry and exit, and `*args` is one more tuple: neither is needed here.
     """
@@ -22,5 +25,5 @@ _marker = _NoStep()  # the agent puts its own here while it watches
 
 
 def step() -> _NoStep:
-    """Marks one step of a program that may be watched: `with tfslowtop.step(): ...`."""
+    """Mark one step of a program that may be watched: `with tfslowtop.step(): ...`."""
     return _marker
