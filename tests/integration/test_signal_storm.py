@@ -104,7 +104,7 @@ def create(function_type, type_context, func_graph, options):
     pass
 module._create_concrete_function = create
 options = types.SimpleNamespace(python_function=create, function_cache=None, scope_type=None)
-TraceHook(kit.agent.emit, kit).install()
+TraceHook(context.agent.emit, context).install()
 def work():
     module._create_concrete_function(types.SimpleNamespace(parameters={}), None, None, options)
 """,

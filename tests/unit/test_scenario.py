@@ -102,7 +102,7 @@ def test_scenarios_are_found_by_id_or_path(scenario_file):
     assert catalogue.find("graph_growth").scenario is not None
     assert catalogue.find(str(scenario_file(BODY))).id == "mine"
     for name, message in [
-        ("graph", "Did you mean"),
+        ("graph", "did you mean graph_growth"),
         ("nothing_like_it", "tfslowtop list"),
         ("nowhere.py", "no such file"),
         (str(Path(__file__).parent), "directory"),
