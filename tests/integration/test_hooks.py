@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -177,7 +178,7 @@ exec(compile(open(path).read(), path, "exec"), {"__name__": "__main__"})
 """
 
 DETACH = """
-import gc, inspect, sys, time
+import gc, inspect, json, sys, time
 from tfslowtop.agent.attachment import start
 from tfslowtop.agent.protocol.channel import MemoryChannel
 import tensorflow as tf, keras
@@ -214,6 +215,11 @@ for i in range(5): f(tf.ones([2]))
 """
 
 
+RUN_SUMMARIES = "_, text = sess.run([train, told], {x: np.full([8, 200], i / 40)})"
+LARGE_ARRAY = """data = np.full(8_000 * 200 + 32, 0.5, np.float32)
+    text, start = '', (-data.ctypes.data // 4) % 16 + 1
+    rows = data[start:start + 8_000 * 200].reshape(-1, 200)
+    for i in range(25):"""
 TELLING = """
 import sys, time
 import numpy as np
@@ -233,7 +239,7 @@ told, train = tf.summary.merge_all(), tf.train.GradientDescentOptimizer(0.1).min
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     for i in range(40):
-        _, text = sess.run([train, told], {x: np.full([8, 200], i / 40)})
+        RUN_SUMMARIES
         time.sleep(0.1)
     try:
         sess.run([told, loss], {x: np.zeros([8, 3])})
@@ -245,7 +251,7 @@ if sys.argv[-1] == "watched":
     attachment.remove()
     traces = [e for e in channel.events if isinstance(e, Tally) and e.what == "run-trace"]
     print({e.symbol: e.count for e in traces}, all(e.wall > 0 for e in traces), attachment.context.errors)
-"""
+""".replace("RUN_SUMMARIES", RUN_SUMMARIES)
 
 
 THREADS = """
@@ -281,27 +287,66 @@ thread.join()
 """
 
 
-def run(*arguments: str, code: str | None = None) -> subprocess.CompletedProcess[str]:
+SCRIPTS = {"retraces.py": RETRACES, "activity.py": ACTIVITY, "threads.py": THREADS}
+#: Twenty-five runs with a large array that is not aligned, so that it is copied.
+FED = TELLING.replace("for i in range(40):", LARGE_ARRAY).replace(RUN_SUMMARIES, "sess.run(train, {x: rows})")
+
+
+def without(name: str) -> str:
+    """A program in whose TensorFlow a run cannot be traced, because this class is missing."""
+    spoil = f"    import tensorflow.core.protobuf.config_pb2 as config\n    del config.{name}\n"
+    return TELLING.replace("    for i in range(40):", spoil + "    for i in range(25):")
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a program ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory) -> dict[str, Done]:
+    """Run all programs, each in a process of its own."""
+    directory = tmp_path_factory.mktemp("programs")
+
+    def write(name: str, text: str) -> str:
+        (directory / name).write_text(text)
+        return str(directory / name)
+
+    programs = {
+        "drive": [str(HELPERS / "drive.py"), *(write(name, text) for name, text in SCRIPTS.items())],
+        "detach": [write("detach.py", DETACH)],
+    }
+    for name, text in {"telling": TELLING, "fed": FED}.items():
+        for how in ("bare", "watched"):
+            programs[f"{name}-{how}"] = [write(f"{name}.py", text), how]
+    for how in ("bare", "watched"):
+        programs[f"failing-{how}"] = [write("run.py", RUN), write("failing.py", FAILING), how]
+    for missing in ("RunOptions", "RunMetadata"):
+        programs[missing] = [write(f"without_{missing}.py", without(missing)), "watched"]
+    (directory / "programs.json").write_text(json.dumps(programs))
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "-1",
     }
-    command = [sys.executable, *(["-c", code] if code else []), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    command = [sys.executable, str(HELPERS / "forked.py"), str(directory)]
+    subprocess.run(command, env=environment, check=True, timeout=600)
+    codes = json.loads((directory / "codes.json").read_text())
+    return {
+        name: Done(codes[name], *((directory / f"{name}.{stream}").read_text() for stream in ("out", "err")))
+        for name in programs
+    }
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory) -> dict[str, dict]:
-    directory = tmp_path_factory.mktemp("scripts")
-    paths = []
-    for name, text in {"retraces.py": RETRACES, "activity.py": ACTIVITY, "threads.py": THREADS}.items():
-        (directory / name).write_text(text)
-        paths.append(str(directory / name))
-    done = run(str(HELPERS / "drive.py"), *paths)
-    lines = [line[7:] for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    assert len(lines) == 3, done.stderr[-3000:]
+def seen(done: dict[str, Done]) -> dict[str, dict]:
+    lines = [line[7:] for line in done["drive"].out.splitlines() if line.startswith("RESULT ")]
+    assert len(lines) == len(SCRIPTS), done["drive"].err[-3000:]
     results = {result["script"]: result for result in map(json.loads, lines)}
     assert not any(result["error"] or result["notes"] for result in results.values())
     return results
@@ -429,46 +474,35 @@ def test_streams_have_kind_name_and_the_users_line(seen):
     assert callbacks[-1]["count"] == 4 and callbacks[-1]["wall"] > 0
 
 
-def test_results_output_and_tracebacks_are_those_of_the_bare_program(tmp_path):
-    path = tmp_path / "failing.py"
-    path.write_text(FAILING)
-    bare, watched = (run(str(path), how, code=RUN) for how in ("bare", "watched"))
-    assert watched.returncode == bare.returncode == 1
-    assert watched.stdout == bare.stdout and len(bare.stdout) > 50
+def test_results_output_and_tracebacks_are_those_of_the_bare_program(done):
+    bare, watched = done["failing-bare"], done["failing-watched"]
+    assert watched.code == bare.code == 1
+    assert watched.out == bare.out and len(bare.out) > 50
 
     def clean(text: str) -> str:
         kept = [line for line in text.splitlines() if "cuda" not in line and "absl" not in line]
         return "\n".join(kept[kept.index("Traceback (most recent call last):") :])
 
     if sys.version_info >= (3, 11):
-        assert clean(watched.stderr) == clean(bare.stderr)
+        assert clean(watched.err) == clean(bare.err)
     else:
-        assert clean(watched.stderr).splitlines()[-1] == clean(bare.stderr).splitlines()[-1]
+        assert clean(watched.err).splitlines()[-1] == clean(bare.err).splitlines()[-1]
 
 
-def test_runs_are_traced_for_their_summaries_and_give_what_they_gave(tmp_path):
-    path = tmp_path / "telling.py"
-    path.write_text(TELLING)
-    bare, watched = (run(str(path), how) for how in ("bare", "watched"))
-    *same, traces = watched.stdout.splitlines()
-    assert same == bare.stdout.splitlines() and len(same) == 2, watched.stderr[-2000:]
-    assert re.fullmatch(r"\{'summaries': (\d), 'others': \1\} True 0", traces), traces
-
-
-def test_runs_are_traced_for_the_large_arrays_that_they_copy(tmp_path):
-    run_line = "_, text = sess.run([train, told], {x: np.full([8, 200], i / 40)})"
-    assert run_line in TELLING
-    path = tmp_path / "fed.py"
-    fed = "data = np.full(8_000 * 200 + 32, 0.5, np.float32)\n"
-    fed += "    text, start = '', (-data.ctypes.data // 4) % 16 + 1\n"
-    fed += "    rows = data[start:start + 8_000 * 200].reshape(-1, 200)\n    for i in range(25):"
-    path.write_text(
-        TELLING.replace("for i in range(40):", fed).replace(run_line, "sess.run(train, {x: rows})")
-    )
-    bare, watched = (run(str(path), how) for how in ("bare", "watched"))
-    *same, traces = watched.stdout.splitlines()
-    assert same == bare.stdout.splitlines() and len(same) == 2, watched.stderr[-2000:]
-    assert re.fullmatch(r"\{'without': (\d), 'feeding': \1\} False 0", traces), traces
+@pytest.mark.parametrize(
+    ("program", "pattern"),
+    [
+        ("telling", r"\{'summaries': (\d), 'others': \1\} True 0"),
+        ("fed", r"\{'without': (\d), 'feeding': \1\} False 0"),
+    ],
+    ids=["summaries", "large-arrays"],
+)
+def test_traced_runs_give_what_they_gave(done, program, pattern):
+    """Runs are traced for the cost of their summaries and of the large arrays that they copy."""
+    bare, watched = done[f"{program}-bare"], done[f"{program}-watched"]
+    *same, traces = watched.out.splitlines()
+    assert same == bare.out.splitlines() and len(same) == 2, watched.err[-2000:]
+    assert re.fullmatch(pattern, traces), traces
 
 
 def test_an_array_that_begins_at_the_right_place_is_not_copied():
@@ -480,20 +514,16 @@ def test_an_array_that_begins_at_the_right_place_is_not_copied():
 
 
 @pytest.mark.parametrize("missing", ["RunOptions", "RunMetadata"])
-def test_a_run_that_cannot_be_traced_is_run_all_the_same(tmp_path, missing):
-    path = tmp_path / "without.py"
-    spoil = f"    import tensorflow.core.protobuf.config_pb2 as config\n    del config.{missing}\n"
-    path.write_text(TELLING.replace("    for i in range(40):", spoil + "    for i in range(25):"))
-    done = run(str(path), "watched")
-    *said, traces = done.stdout.splitlines()
-    assert done.returncode == 0 and len(said) == 2, done.stderr[-2000:]
+def test_a_run_that_cannot_be_traced_is_run_all_the_same(done, missing):
+    *said, traces = done[missing].out.splitlines()
+    assert done[missing].code == 0 and len(said) == 2, done[missing].err[-2000:]
     assert not traces.endswith(" 0"), "errors of ours are counted"
 
 
-def test_the_hooks_come_off_and_leave_everything_as_it_was():
-    done = run(code="import json\n" + DETACH)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert json.loads(done.stdout.splitlines()[-1]) == {
+def test_the_hooks_come_off_and_leave_everything_as_it_was(done):
+    detach = done["detach"]
+    assert detach.code == 0, detach.err[-2000:]
+    assert json.loads(detach.out.splitlines()[-1]) == {
         "put in": True,
         "taken out": True,
         "errors": 0,
