@@ -1,10 +1,11 @@
-"""Runs scripts one after the other in this process, each watched by an agent of its own, and keeps what the
-agent said.
+"""Run scripts, each watched by an agent of its own, and save what each agent reported.
 
-    python corpus_drive.py OUT script.py ...      # OUT/script.jsonl.gz, a recording each
+    python corpus_drive.py OUT script.py ... [-- script.py ...]      # OUT/script.jsonl.gz, a recording each
 
-One import of TensorFlow serves many scripts. Between two of them everything that a fresh process would not
-have is put away: the default graph, Keras' names, garbage.
+One import of TensorFlow serves all scripts. Each group, separated by `--`, runs in a fork of a process that
+has imported TensorFlow but not used it, so it starts like a fresh process. Within a group the scripts run one
+after the other, and `tidy` removes what a fresh process would not have: the default graph, Keras' names and
+garbage.
 """
 
 from __future__ import annotations
@@ -73,16 +74,32 @@ def tidy() -> None:
     gc.collect()
 
 
-def main() -> None:
-    out, scripts = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]
-    import tensorflow  # noqa: F401
-
+def run_group(out: Path, scripts: list[Path]) -> None:
     for script in scripts:
         began = time.perf_counter()
         records, error = watch(script)
         save(out / f"{script.stem}{SUFFIX}", records, error)
         print(f"{script.name}: {time.perf_counter() - began:.1f} s {error}", file=sys.stderr, flush=True)
         tidy()
+
+
+def main() -> None:
+    out = Path(sys.argv[1])
+    groups: list[list[Path]] = [[]]
+    for name in sys.argv[2:]:
+        if name == "--":
+            groups.append([])
+        else:
+            groups[-1].append(Path(name))
+    import tensorflow  # noqa: F401
+
+    for group in groups:
+        if os.fork() == 0:
+            run_group(out, group)
+            return
+        _, status = os.wait()
+        if status:
+            sys.exit(f"{[script.name for script in group]} ended with status {status}")
 
 
 if __name__ == "__main__":

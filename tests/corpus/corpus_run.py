@@ -104,21 +104,19 @@ def groups(chosen: list[Case]) -> list[list[Case]]:
 
 
 def run(chosen: list[Case], keep: bool = False) -> list[Result]:
-    results = []
+    """Run the scripts for real and judge what was recorded."""
+    some = [group for group in groups(chosen) if group]
+    scripts = [[str(CORPUS / case.script) for case in group] for group in some]
+    arguments = [word for group in scripts for word in ("--", *group)][1:]
+    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": f"{ROOT}{os.pathsep}{HELPERS}"}
     with tempfile.TemporaryDirectory() as out:
-        for group in groups(chosen):
-            if group:
-                scripts = [str(CORPUS / c.script) for c in group]
-                env = {
-                    **os.environ,
-                    "TF_CPP_MIN_LOG_LEVEL": "3",
-                    "PYTHONPATH": f"{ROOT}{os.pathsep}{HELPERS}",
-                }
-                subprocess.run(
-                    [sys.executable, str(HERE / "corpus_drive.py"), out, *scripts],
-                    check=True, env=env, cwd=out, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                )  # fmt: skip
-                results += [judge(c, recorded(c, Path(out))) for c in group]
+        done = subprocess.run(
+            [sys.executable, str(HERE / "corpus_drive.py"), out, *arguments],
+            env=env, cwd=out, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(done.stderr[-3000:])
+        results = [judge(case, recorded(case, Path(out))) for group in some for case in group]
         if keep:
             RECORDINGS.mkdir(exist_ok=True)
             for case in chosen:
