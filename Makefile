@@ -13,7 +13,7 @@ run: $(VENV)/.installed            ## open the app
 	@$(BIN)/tfslowtop $(ARGS)
 
 test: $(VENV)/.installed-dev       ## run the tests
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(VENV)/.installed-dev       ## style, types and who imports whom
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Shared by all tests."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from leftovers import MARK, kill_marked
 from paths import ROOT
+
+#: Files that take longest, in that order. They start first, so that none of them runs alone at the end.
+LONGEST = (
+    "corpus/test_diagnosis_corpus.py",
+    "unit/test_steps.py",
+    "integration/faults/test_program.py",
+    "integration/faults/test_signals.py",
+    "integration/faults/test_surroundings.py",
+)
 
 
 @pytest.fixture
@@ -19,7 +29,7 @@ def root() -> Path:
 
 @pytest.fixture
 def scenario_file(tmp_path: Path):
-    """Writes a scenario file around the given functions."""
+    """Return a function that writes a scenario file around the given functions."""
 
     def write(body: str, head: str = "", name: str = "mine.py") -> Path:
         path = tmp_path / name
@@ -34,22 +44,38 @@ def scenario_file(tmp_path: Path):
 
 @pytest.fixture(scope="session")
 def _sockets() -> Iterator[str]:
-    """Where sockets are made (a short path): a watcher that a test kills leaves its directory behind."""
+    """Make a directory for sockets: a short path, removed with what killed watchers leave in it."""
     with tempfile.TemporaryDirectory(prefix="tfs-", ignore_cleanup_errors=True) as directory:
         yield directory
 
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch, _sockets: str) -> None:
-    """Tests see the same terminal everywhere, whatever the caller's environment says."""
+    """Give tests the same terminal everywhere, whatever the caller's environment says."""
     for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_FPS", "COLUMNS", "LINES", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", _sockets)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
 
 
+@pytest.fixture(autouse=True)
+def _no_leftovers(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kill what a failed test leaves running, which would slow down all tests after it."""
+    mark = f"{os.getpid()}-{id(request)}"
+    monkeypatch.setenv(MARK, mark)
+    yield
+    if "unit" not in request.path.parts:  # those start nothing that outlives them
+        kill_marked(mark)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; within a file the order stays."""
+    ranks = {ROOT / "tests" / name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
+
+
 def pytest_configure() -> None:
-    """What a shell makes a background job ignore, programs under test would ignore too: Ctrl-C, hang-up."""
+    """Undo what a shell makes a background job ignore, Ctrl-C and hang-up: programs under test inherit it."""
     for number, usual in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGQUIT, signal.SIG_DFL),
