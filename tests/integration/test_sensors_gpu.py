@@ -14,7 +14,7 @@ from pathlib import Path
 import nvml_stand_in as stand_in
 import pytest
 
-from tfslowtop.sensors.gauges import Gauges
+from tfslowtop.sensors.gauges import GaugeMaker
 from tfslowtop.sensors.gpu import GpuDevice, GpuReading
 from tfslowtop.sensors.nvml import throttle_words
 
@@ -293,6 +293,6 @@ def test_without_a_driver_there_is_a_sentence_and_no_error(tmp_path):
 
 def test_gauges_of_a_device():
     device = GpuDevice("0:1", 0, memory_used=1.0, throttle=0x24, temperature=None)
-    gauges = {each.name: each.value for each in Gauges().gpu(GpuReading(7, (device,)))}
+    gauges = {each.name: each.value for each in GaugeMaker().gpu(GpuReading(7, (device,)))}
     assert gauges == {"gpu.0:1.memory": 1.0, "gpu.0:1.throttle": 0x24, "gpu.0:1.lost": 0.0}
     assert throttle_words(int(gauges["gpu.0:1.throttle"])) == ("power cap", "heat")
