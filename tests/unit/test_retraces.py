@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfslowtop.agent.protocol.events import Reason, Trace
-from tfslowtop.state.retraces import FunctionTraces
+from tfslowtop.state.retraces import FunctionTraces, Retraces
 
 
 def traced(*traces: tuple[str, ...], nested: bool = False) -> FunctionTraces:
@@ -31,3 +31,13 @@ def test_a_trace_inside_another_is_that_ones_doing():
 def test_all_are_counted_though_only_the_newest_are_kept():
     found = traced(*[("retrace-shape",)] * 5000)
     assert found.avoidable == 5000 > len(found.newest_avoidable)
+
+
+def test_no_advice_about_functions_that_the_user_cannot_change():
+    retraces = Retraces()
+    reasons = (Reason("", "function-recreated", "", ""),)
+    for number in range(3):
+        retraces.add(Trace("slice", "structured.py", 230, number, number, 10, reasons, library=True))
+        retraces.add(Trace("step", "train.py", 3, number, number, 10, reasons))
+    said = retraces.sentences({}, 1.0)
+    assert len(said) == 1 and said[0].startswith("step (train.py:3) traced 3 times")

@@ -164,8 +164,12 @@ class Retraces:
         return dict(totals)
 
     def sentences(self, calls: dict[tuple[str, int], int], worked: float, most: int = 3) -> tuple[str, ...]:
-        """Describe the functions whose retraces a code change would avoid, most expensive first."""
-        guilty = sorted((f for f in self.functions.values() if f.avoidable > 1), key=lambda f: -f.nanoseconds)
+        """Describe the user's functions whose retraces a code change would avoid, most expensive first.
+
+        A library's own function is left out: the user cannot follow advice about it.
+        """
+        guilty = [f for f in self.functions.values() if f.avoidable > 1 and not f.library]
+        guilty.sort(key=lambda f: -f.nanoseconds)
         return tuple(sentence(f, calls.get((f.file, f.line), 0), worked) for f in guilty[:most])
 
 
