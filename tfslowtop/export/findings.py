@@ -7,15 +7,25 @@ from typing import Any
 from ..agent.code.source_lines import source_lines
 from ..diagnosis.finding import Finding
 from ..diagnosis.rewriting.rewrite import rewritten
+from ..diagnosis.rewriting.statement import Change
 from ..state.view import View
 from .wording import TOP_LEVEL, readable
 
 
+def find_change(f: Finding) -> Change | None:
+    """Return the change in the user's own lines, or None where that cannot be written."""
+    source = "".join(source_lines(f.file)) if f.file else ""
+    return rewritten(f, source) if source else None
+
+
+def describe_change(f: Finding, change: Change | None) -> str:
+    """Return the change as text, or the cause's example where there is none."""
+    return f"# before\n{change.before}\n# after\n{change.after}" if change else f.fix.code
+
+
 def code(f: Finding) -> str:
     """Return the change in the user's own lines, or the cause's example where that cannot be written."""
-    source = "".join(source_lines(f.file)) if f.file else ""
-    change = rewritten(f, source) if source else None
-    return f"# before\n{change.before}\n# after\n{change.after}" if change else f.fix.code
+    return describe_change(f, find_change(f))
 
 
 def finding(f: Finding) -> dict[str, Any]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import on, work
 from textual.binding import Binding
 
 from ..agent.protocol.events import ChooseStep, Ended
+from ..diagnosis.finding import Finding
 from ..sources.script import ScriptSource
 from ..state.view import View
 from .base import WatchApp
 from .exit_report import write_exit_report
+from .finding_code import CodeCache, CodeKey, CodeRead, CodeWanted, FindingCode, code_key
 from .frame import Frame
 from .keys import (
     BASELINE_KEY,
@@ -26,13 +28,14 @@ from .keys import (
 )
 from .run_status import script_status
 from .screens.detail import DetailScreen
-from .screens.finding import CodeCache, FindingScreen
+from .screens.finding import FindingScreen
 from .screens.help import AppHelp
 from .screens.output import OutputScreen
 from .screens.quit_dialog import Answer, QuitDialog
 from .screens.script import ScriptScreen
 from .widgets.script.findings import FindingList
 from .widgets.script.streams import StreamTable
+from .widgets.script.verdict_card import VerdictCard
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -60,12 +63,14 @@ class ScriptApp(WatchApp):
     def __init__(
         self, make_source: Callable[[], ScriptSource], *, ascii: bool, readonly: bool = False
     ) -> None:
-        super().__init__(ScriptScreen(ascii=ascii, readonly=readonly), ascii=ascii, readonly=readonly)
+        self._codes: CodeCache = {}
+        self._reading: set[CodeKey] = set()
+        main = ScriptScreen(self._codes, ascii=ascii, readonly=readonly)
+        super().__init__(main, ascii=ascii, readonly=readonly)
         self._main: ScriptScreen
         self._make_source = make_source
         self._script = make_source()
         self._exit_at_end = False
-        self._codes: CodeCache = {}
         self.exit_report = ""
         """What to print on the terminal when the app has gone: what it showed, and the last output."""
         self.farewell = ""
@@ -140,6 +145,7 @@ class ScriptApp(WatchApp):
 
     def action_restart(self) -> None:
         self._codes.clear()  # the files may have been edited since
+        self._reading.clear()
         self._start(self._make_source())
 
     async def action_quit(self) -> None:
@@ -170,6 +176,31 @@ class ScriptApp(WatchApp):
     @on(FindingList.Opened)
     def _open_finding(self, event: FindingList.Opened) -> None:
         self.open_screen(FindingScreen(event.finding, self._codes, ascii=self._ascii))
+
+    @on(VerdictCard.Opened)
+    def _open_verdict(self, event: VerdictCard.Opened) -> None:
+        if event.finding is not None:
+            self.open_screen(FindingScreen(event.finding, self._codes, ascii=self._ascii))
+        else:
+            typing = not self._readonly
+            now = typing and event.opens == "typing"
+            self.open_screen(OutputScreen(ascii=self._ascii, typing=typing, typing_now=now))
+
+    @on(CodeWanted)
+    def _code_wanted(self, event: CodeWanted) -> None:
+        key = code_key(event.finding)
+        if key not in self._reading:
+            self._reading.add(key)
+            self._read_code(event.finding, key)
+
+    @work(thread=True, group="code")
+    def _read_code(self, finding: Finding, key: CodeKey) -> None:
+        self.post_message(CodeRead(key, FindingCode.of(finding)))
+
+    @on(CodeRead)
+    def _code_read(self, event: CodeRead) -> None:
+        self._codes[event.key] = event.code
+        self._show()
 
     @on(StreamTable.Chosen)
     def _choose_step(self, event: StreamTable.Chosen) -> None:

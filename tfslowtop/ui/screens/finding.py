@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import linecache
 import textwrap
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
-from textual import on, work
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.widgets import Static
 
-from ...agent.code.source_lines import source_lines
 from ...diagnosis.finding import Finding
-from ...export.findings import code
+from ..finding_code import CodeCache, CodeWanted, code_key
 from ..format import plain_text, quantity
 from ..frame import Frame
 from ..widgets.charts.chart import Chart
@@ -30,48 +25,14 @@ from .live import LiveScreen, Page
 _AROUND = 5
 
 
-@dataclass(frozen=True, slots=True)
-class FindingCode:
-    """A finding's file and the change that it proposes."""
-
-    lines: tuple[str, ...] = ()
-    change: str = ""
-
-    @classmethod
-    def of(cls, f: Finding) -> FindingCode:
-        """Read the file and rewrite the code. That takes milliseconds: never do it on the UI thread."""
-        if f.file:
-            linecache.checkcache(f.file)  # it may have been edited since the last run
-        return cls(tuple(source_lines(f.file)) if f.file else (), code(f))
-
-
-#: What the code of a finding depends on.
-CodeKey = tuple[object, ...]
-CodeCache = dict[CodeKey, FindingCode]
-
-
-def code_key(f: Finding) -> CodeKey:
-    """Return what identifies the change: a finding's numbers change all the time, this does not."""
-    return (*f.key, f.symbol, f.evidence.get("argument"), f.evidence.get("function_file"))
-
-
 class FindingScreen(LiveScreen):
     AUTO_FOCUS = "#finding-page"
 
-    class CodeRead(Message):
-        """A worker thread has read and rewritten the code of a finding."""
-
-        def __init__(self, key: CodeKey, code: FindingCode) -> None:
-            super().__init__()
-            self.key = key
-            self.code = code
-
     def __init__(self, finding: Finding, codes: CodeCache, *, ascii: bool = False) -> None:
-        """`codes` is filled here and outlives the screen: each finding's code is read once."""
+        """`codes` belongs to the app, which reads what the screen asks for."""
         super().__init__(ascii=ascii)
         self._finding = finding
         self._codes = codes
-        self._reading: CodeKey = ()
         mode: Mode = "ascii" if ascii else "block"
         self._chart = Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, id="finding-chart")
         self._caption = Static(classes="part", markup=False)
@@ -107,24 +68,13 @@ class FindingScreen(LiveScreen):
             show_curve(self._chart, panel, (), (), time.monotonic())
 
     def _show_code(self) -> None:
-        f, key = self._finding, code_key(self._finding)
-        found = self._codes.get(key)
+        f = self._finding
+        found = self._codes.get(code_key(f))
         if found is None:
-            if self._reading != key:
-                self._reading = key
-                self._read_code(f, key)
+            self.post_message(CodeWanted(f))
             return
         self.write(self._code, self._text(source(f, found.lines, self.app.size.width - 3)))
         self.write(self._fix, self._text(describe_fix(f, found.change)))
-
-    @work(thread=True, exclusive=True)
-    def _read_code(self, f: Finding, key: CodeKey) -> None:
-        self.post_message(self.CodeRead(key, FindingCode.of(f)))
-
-    @on(CodeRead)
-    def _code_read(self, event: CodeRead) -> None:
-        self._codes[event.key] = event.code
-        self._show_code()
 
     def _text(self, text: Text) -> Text:
         return plain_text(text) if self.ascii else text

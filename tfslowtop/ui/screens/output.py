@@ -71,8 +71,10 @@ class OutputScreen(LiveScreen):
         Binding("t", "type", "Type", tooltip="Type a line of input for the program"),
     ]
 
-    def __init__(self, *, ascii: bool = False, typing: bool = False) -> None:
+    def __init__(self, *, ascii: bool = False, typing: bool = False, typing_now: bool = False) -> None:
+        """With `typing`, a key opens the line for input; with `typing_now` it is open from the start."""
         super().__init__(ascii=ascii)
+        self._typing_now = typing_now
         self._lines = OutputLines(id="output")
         self._line = TypedLine(placeholder="input for the program; enter sends it", id="typed", compact=True)
         self._line.display = False
@@ -82,6 +84,10 @@ class OutputScreen(LiveScreen):
     def compose_body(self) -> ComposeResult:
         yield self._lines
         yield self._line
+
+    def on_mount(self) -> None:
+        if self._typing_now:
+            self.action_type()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "type" and not self._typing:

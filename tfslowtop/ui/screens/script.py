@@ -1,4 +1,4 @@
-"""The main screen of the script app: a summary, curves of the step, findings, and the streams."""
+"""The main screen of the script app: the verdict, further findings, curves of the step, and the streams."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from textual.binding import Binding
 from textual.geometry import Size
 
 from ...state.view import View
+from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..frame import Frame
 from ..widgets.script.findings import FindingList
 from ..widgets.script.streams import StreamTable
-from ..widgets.script.summary import Summary, crash_lines, summarise
+from ..widgets.script.summary import Summary, summarise
+from ..widgets.script.verdict import Verdict, find_prompt, judge
+from ..widgets.script.verdict_card import VerdictCard
 from .main import MainScreen
 
 #: The gauges of a script that get a curve; the others are for the diagnosis and the JSON.
@@ -21,18 +24,25 @@ _GAUGES_WITH_PANEL = frozenset(
 )
 #: Seconds between two versions of the lists: people read them slowly.
 _LISTS_EVERY = 0.9
+#: Seconds for which a question has to stand unanswered before the card says that the script waits.
+_ASKED_FOR = 1.0
 
 
 class ScriptScreen(MainScreen):
-    AUTO_FOCUS = "#stream-list"
+    AUTO_FOCUS = "#verdict"
     BINDINGS = [
         Binding("d", "findings", "Findings", tooltip="Go to the findings; enter opens one"),
         Binding("o", "app.output", "Output", tooltip="Show the script's output"),
         Binding("i", "internal", "Internal", show=False, tooltip="Show or hide library functions"),
     ]
 
-    def __init__(self, *, ascii: bool, readonly: bool) -> None:
+    def __init__(self, codes: CodeCache, *, ascii: bool, readonly: bool) -> None:
+        """`codes` belongs to the app, which reads what the screen asks for."""
         super().__init__(ascii=ascii)
+        self._codes = codes
+        self._asked = ("", 0.0)
+        """The question that the script's output ends with, and since when."""
+        self.card = VerdictCard(ascii=ascii)
         self._summary = Summary(ascii=ascii)
         self.findings = FindingList(ascii=ascii)
         self.findings.display = False
@@ -43,14 +53,15 @@ class ScriptScreen(MainScreen):
         return gauge in _GAUGES_WITH_PANEL
 
     def compose_above(self) -> ComposeResult:
-        yield self._summary
+        yield self.card
+        yield self.findings
 
     def compose_below(self) -> ComposeResult:
-        yield self.findings
+        yield self._summary
         yield self.table
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "findings" and not self.findings.display:
+        if action == "findings" and not (self.card.has_finding or self.findings.display):
             return False
         return super().check_action(action, parameters)
 
@@ -58,27 +69,49 @@ class ScriptScreen(MainScreen):
         self.table.toggle_internal()
 
     def action_findings(self) -> None:
-        self.findings.focus()
+        (self.card if self.card.has_finding else self.findings).focus()
+
+    def action_next_finding(self) -> None:
+        """Go from the card to the list below it."""
+        (self.findings if self.findings.display else self.table.list).focus()
 
     def settle_focus(self) -> None:
         if self.focused is None:
-            self.table.list.focus()
+            self.card.focus()
 
     def introduce(self, name: str) -> None:
         """Show a script that is about to start."""
         self.clear_panels()
         self.fail(None)
-        self.remove_class("-crashed")
+        self._asked = ("", 0.0)
+        self.card.show(Verdict("neutral", "starting …"))
+        self.findings.show(())
         self.headline(name, "starting …")
 
     def show_rest(self, frame: Frame) -> None:
-        view = frame.view
+        view, now = frame.view, time.monotonic()
+        verdict = judge(view, self._prompt(view, now))
+        self.card.show(verdict, self._code(verdict))
         before, size, when = self._listed
-        now = time.monotonic()
         if size == self.size and (view is before or now - when < _LISTS_EVERY):
             return
         self._listed = (view, self.size, now)
         self.table.show(view.streams)
-        self.findings.show(view.findings)
-        self.set_class(bool(crash_lines(view)), "-crashed")
+        on_card = verdict.finding is not None
+        self.findings.show(view.findings[on_card:], 1 + on_card)
         self._summary.show(summarise(view))
+
+    def _prompt(self, view: View, now: float) -> str:
+        """Return the question that the script has been waiting for an answer to, if it has for a while."""
+        asked = find_prompt(view)
+        if asked != self._asked[0]:
+            self._asked = (asked, now)
+        return asked if now - self._asked[1] >= _ASKED_FOR else ""
+
+    def _code(self, verdict: Verdict) -> FindingCode | None:
+        if verdict.finding is None:
+            return None
+        code = self._codes.get(code_key(verdict.finding))
+        if code is None:
+            self.post_message(CodeWanted(verdict.finding))
+        return code

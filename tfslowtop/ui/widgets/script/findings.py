@@ -1,8 +1,6 @@
-"""What is wrong with a script, most expensive first: cause, line, share, and a sentence each."""
+"""What else is wrong with a script, most expensive first, in one line each."""
 
 from __future__ import annotations
-
-import textwrap
 
 from rich.cells import set_cell_size
 from rich.text import Text
@@ -16,13 +14,13 @@ from ...format import plain_text, shortened
 
 #: Findings that are listed; whoever has more should fix these first.
 _MOST = 9
-#: Terminal height from which a finding gets more than one line; enter shows all of it.
-_TALL = 32
+#: Columns of a terminal from which the share of the time is written in full.
+_WIDE = 100
 
 
 class FindingList(OptionList):
     BINDINGS = [
-        Binding("enter", "select", "Open", key_display="enter", tooltip="Show evidence, code and fix"),
+        Binding("enter", "select", "Open", key_display="enter", tooltip="Show evidence and code"),
         Binding("j", "cursor_down", "Down", show=False),
         Binding("k", "cursor_up", "Up", show=False),
     ]
@@ -40,13 +38,14 @@ class FindingList(OptionList):
         self._findings: tuple[Finding, ...] = ()
         self._rows: list[str] = []
 
-    def show(self, findings: tuple[Finding, ...]) -> None:
+    def show(self, findings: tuple[Finding, ...], first: int = 2) -> None:
+        """List these findings; `first` is the number of the first one."""
         self._findings = findings[:_MOST]
         if self.display != bool(findings):
             self.display = bool(findings)
             self.screen.refresh_bindings()
         width = self.scrollable_content_region.width or 80
-        rows = [self._row(n, f, width) for n, f in enumerate(self._findings, 1)]
+        rows = [self._row(n, f, width) for n, f in enumerate(self._findings, first)]
         texts = [row.plain for row in rows]
         if len(rows) != len(self._rows):
             index = self.highlighted
@@ -65,15 +64,13 @@ class FindingList(OptionList):
             self.post_message(self.Opened(self._findings[event.option_index]))
 
     def _row(self, number: int, f: Finding, width: int) -> Text:
-        where = f.place + (f" in {f.symbol}" if f.place and f.symbol else "")
-        share = f.share_words
-        head = f"{number}  {f.cause}  {where or 'the machine'}"
-        room = max(20, width - len(share) - 4)
-        text = Text(overflow="ellipsis")
-        head = set_cell_size(shortened(head, room, ascii=self._ascii), room)
-        text.append(f"{head}  {share}", "bold")
-        if self.app.size.height >= _TALL:
-            indent = "   "
-            sentence = textwrap.fill(f.sentence, width - 4, initial_indent=indent, subsequent_indent=indent)
-            text.append("\n" + sentence)
+        from ....diagnosis.registry import causes  # loaded by the run; too slow for the first picture
+
+        known = causes().get(f.cause)
+        share = f.share_words if width >= _WIDE else f.share_words.removesuffix(" of the time")
+        end = f"{f.place or 'the machine'}  {share}"
+        room = max(20, width - len(end) - 5)
+        words = shortened(known.headline if known else f.cause, room, ascii=self._ascii)
+        text = Text(f"{number}  ", no_wrap=True, overflow="ellipsis")
+        text.append(f"{set_cell_size(words, room)} {end}")
         return plain_text(text) if self._ascii else text
