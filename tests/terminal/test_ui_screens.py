@@ -264,3 +264,12 @@ async def test_a_failure_while_a_screen_is_open(play):
         await until(pilot, lambda: "ValueError" in text(app))
 
     await play(act)
+
+
+async def test_a_key_for_a_fix_that_is_not_there_says_so(play):
+    async def act(pilot, app, script):
+        await pilot.press("5", "5")
+        await until(pilot, lambda: "This scenario has only 2 fixes." in text(app))
+        assert len(app._notifications) == 1 and script.sent == []
+
+    await play(act, notices=True)

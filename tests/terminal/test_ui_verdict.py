@@ -134,4 +134,16 @@ def test_what_is_a_question(output, state, cpu, prompt):
 def test_a_question_is_shown_with_how_to_answer():
     verdict = judge(View.empty(), "run name?")
     rows = ["".join(part for part, _ in row) for row in card_lines(verdict, None, 60, 16)]
-    assert rows == ["· Waiting for your input: run name?", "  enter, or o then t, to type"]
+    assert rows == ["? Waiting for your input: run name?", "  enter, or o then t, to type"]
+
+
+async def test_keys_that_cannot_act_say_why_once(monkeypatch):
+    source = Recorded("custom_loop")
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await until(pilot, lambda: "Healthy" in text(app))
+        for key in "rdS":
+            await pilot.press(key, key)
+        said = ["is still running; r restarts", "There are no findings", "Select a stream first"]
+        await until(pilot, lambda: all(words(app).count(reason) == 1 for reason in said))
+        assert len(app._notifications) == 3 and source.sent == []

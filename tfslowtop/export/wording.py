@@ -6,9 +6,9 @@ from __future__ import annotations
 TOP_LEVEL = "<module>"
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: `1 trace`, `1,204 traces`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 trace`, `1,204 traces`, `2 fixes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {plural or f'{noun}s'}"
 
 
 def times(count: int) -> str:

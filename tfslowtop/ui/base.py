@@ -11,8 +11,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import events, on, work
 from textual.binding import Binding
+from textual.screen import ModalScreen
 
 from ..lens import REFRESH, Lens
 from ..own_error import sentence
@@ -22,11 +23,12 @@ from .frame import Frame
 from .messages import RunFailed, ViewUpdated
 from .screens.detail import DetailScreen
 from .screens.focus import FocusScreen
-from .screens.help import AppHelp, HelpScreen
+from .screens.help import AppHelp, HelpScreen, action_name
 from .screens.live import LiveScreen
 from .screens.machine import MachineScreen
 from .screens.main import MainScreen
 from .screens.output import OutputScreen
+from .screens.terminal_size import is_too_small
 from .terminal_app import TerminalApp
 from .terminal_signals import has_terminal
 from .widgets.charts.panel import Panel
@@ -67,6 +69,8 @@ class WatchApp(TerminalApp):
         self._baselines: dict[str, float] = {}
         self._cpu = (time.process_time(), time.monotonic())
         self._own_cpu = 0.0
+        self._explained: set[str] = set()
+        """Why keys did nothing: each reason is given once."""
 
     # For the subclass to say
 
@@ -102,6 +106,16 @@ class WatchApp(TerminalApp):
 
     def start_shown(self) -> None:
         """Start what is on the screen, if it can be started by `enter`."""
+
+    def why_not(self, action: str) -> str:
+        """Say in a sentence why a key's action cannot be done now; empty if there is nothing to say."""
+        if action in ("output", "focus_panel", "machine"):
+            return "Nothing to show yet."
+        if action in ("pause", "baseline"):
+            return "Nothing is running."
+        if action == "zoom":
+            return "The view is paused; press space to resume."
+        return ""
 
     def keys_for_later(self) -> tuple[str, Sequence[Binding]]:
         """Return keys that do nothing yet but will, with the heading of that part of the help."""
@@ -261,6 +275,23 @@ class WatchApp(TerminalApp):
         if action == "zoom":
             return not self._paused
         return True
+
+    def on_key(self, event: events.Key) -> None:
+        """Say once why a key does nothing. Only keys that nothing has acted on arrive here."""
+        if isinstance(self.screen, ModalScreen) or is_too_small(self.size):
+            return
+        for action in self._actions_of(event.key):
+            why = self.why_not(action)
+            if why and why not in self._explained:
+                self._explained.add(why)
+                self.notify(why)
+                return
+
+    def _actions_of(self, key: str) -> list[str]:
+        """Return the actions that a key has on this screen or would have with another focus."""
+        visible = (widget for widget in self.screen.query("*") if widget.can_focus and widget.display)
+        bound = (binding for owner in (self, self.screen, *visible) for binding in owner._bindings)
+        return [action_name(binding.action) for its_key, binding in bound if its_key == key]
 
     def action_pause(self) -> None:
         self._paused = not self._paused

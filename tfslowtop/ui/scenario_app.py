@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from ..agent.protocol.events import Compare, SetFixes, SetParams
 from ..catalogue.find import Entry, load
+from ..export.wording import counted
 from ..scenario import Fix
 from ..sources.source import Source
 from ..state.view import View
@@ -39,6 +40,8 @@ from .widgets.scenario.fixes import Fixes
 
 #: Actions that change the run: off and hidden with --readonly.
 _CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
+#: Actions that show something of a run.
+_SHOWING = frozenset({"output", "focus_panel", "machine"})
 #: Keys that end the app even while the tour plays; any other key only ends the tour.
 _QUIT_KEYS = ("q", "ctrl+q", "ctrl+c")
 
@@ -188,6 +191,17 @@ class ScenarioApp(WatchApp):
         if action == "restart":
             return self._entry is not None
         return True
+
+    def why_not(self, action: str) -> str:
+        if self._readonly and action in _CHANGING:
+            return "Read-only: keys that change the run are off."
+        if self._run is None and action in (*_CHANGING, "pause", "baseline", *_SHOWING):
+            return "No scenario is running: enter starts the selected one."
+        if action == "fix":
+            return f"This scenario has only {counted(len(self._fixes), 'fix', 'fixes')}."
+        if action == "parameters":
+            return "This scenario has no parameters."
+        return super().why_not(action)
 
     def keys_for_later(self) -> tuple[str, Sequence[Binding]]:
         """Return the keys that work on a run, while there is none."""

@@ -143,6 +143,17 @@ class ScriptApp(WatchApp):
             return False
         return super().check_action(action, parameters)
 
+    def why_not(self, action: str) -> str:
+        if action in ("restart", "choose", "type") and self._readonly:
+            return "Read-only: keys that change the run are off."
+        if action == "restart":
+            return "The script is still running; r restarts it once it has ended."
+        if action == "findings":
+            return "There are no findings."
+        if action == "choose":
+            return "Select a stream first: tab goes to the list."
+        return super().why_not(action)
+
     def action_restart(self) -> None:
         self._codes.clear()  # the files may have been edited since
         self._reading.clear()

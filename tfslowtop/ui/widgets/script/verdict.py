@@ -15,7 +15,7 @@ from ....state.view import View
 from ...format import duration
 from ...output_text import lines
 
-Kind = Literal["problem", "warning", "healthy", "crashed", "neutral"]
+Kind = Literal["problem", "warning", "healthy", "crashed", "asking", "neutral"]
 #: What `enter` on the card opens.
 Opens = Literal["", "finding", "output", "typing"]
 
@@ -59,9 +59,8 @@ def judge(view: View, prompt: str = "") -> Verdict:
     if ended is not None:
         return ended
     if prompt:
-        return Verdict(
-            "neutral", f"Waiting for your input: {prompt}", (), "typing", "enter, or o then t, to type"
-        )
+        hint = "enter, or o then t, to type"
+        return Verdict("asking", f"Waiting for your input: {prompt}", (), "typing", hint)
     if view.process_state == "stopped" and view.ended is None:
         resume = f"kill -CONT {view.pid}" if view.pid else "kill -CONT"
         return Verdict("warning", f"The process is stopped (SIGSTOP); resume it with `{resume}`.")

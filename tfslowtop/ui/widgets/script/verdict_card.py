@@ -23,6 +23,7 @@ _SIGNS: dict[Kind, tuple[str, str]] = {
     "warning": ("!", "!"),
     "healthy": ("✓", "OK"),
     "crashed": ("✗", "X"),
+    "asking": ("?", "?"),
     "neutral": ("·", "-"),
 }
 _STYLES: dict[Kind, str] = {
@@ -30,6 +31,7 @@ _STYLES: dict[Kind, str] = {
     "warning": "bold $text-warning",
     "healthy": "bold $text-success",
     "crashed": "bold $text-error",
+    "asking": "bold $text-warning",
     "neutral": "bold",
 }
 _OLD, _NEW, _SMALL = "$text-error", "$text-success", "$foreground 60%"
