@@ -65,5 +65,5 @@ def test_code_outside_of_any_function_has_one_name():
     view = replace(View.empty(), findings=(replace(found, symptoms=(found,)),))
     texts = [*describe_findings(view), verdict(view), finding(found)["symbol"], finding(found)["sentence"]]
     assert not [text for text in texts if "<module>" in text]
-    assert "b.py:3 at top level" in texts[0] and finding(found)["symbol"] == "top level"
-    assert "b.py:3 in step" in describe_findings(replace(view, findings=(replace(found, symbol="step"),)))[0]
+    assert "b.py:3   " in texts[0] and finding(found)["symbol"] == "top level"
+    assert "b.py:3 (step)" in describe_findings(replace(view, findings=(replace(found, symbol="step"),)))[0]

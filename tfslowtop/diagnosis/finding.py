@@ -80,8 +80,14 @@ class Finding:
     @property
     def label(self) -> str:
         """The cause and where it is, for a title or a list."""
-        where = f"{self.place} in {self.symbol}" if self.place and self.symbol else self.place or self.symbol
-        return f"{self.cause}  {where}".rstrip()
+        return f"{self.cause}  {self.where}".rstrip()
+
+    @property
+    def where(self) -> str:
+        """The line, and what it is about: the function that it calls, the container that it fills."""
+        if not self.place or not self.symbol or self.symbol in self.place or self.symbol.startswith("<"):
+            return self.place or self.symbol
+        return f"{self.place} ({self.symbol})"
 
     def with_symptoms(self, symptoms: tuple[Finding, ...]) -> Finding:
         return replace(self, symptoms=symptoms)

@@ -9,7 +9,7 @@ from ..diagnosis.finding import Finding
 from ..diagnosis.rewriting.rewrite import rewritten
 from ..diagnosis.rewriting.statement import Change
 from ..state.view import View
-from .wording import TOP_LEVEL, readable
+from .wording import readable
 
 
 def find_change(f: Finding) -> Change | None:
@@ -55,20 +55,13 @@ def describe_findings(view: View) -> list[str]:
     lines = []
     width = max((len(f.cause) for f in view.findings), default=0)
     for number, f in enumerate(view.findings, 1):
-        lines.append(f"  {number}  {f.cause:{width}}  {_where(f) or 'the machine'}   {f.share_words}")
+        lines.append(f"  {number}  {f.cause:{width}}  {f.where or 'the machine'}   {f.share_words}")
         lines.append(f"     {readable(f.sentence)}")
         lines.append(f"     {f.fix.summary}")
         lines += [f"     explains: {s.cause}  {s.place}  {readable(s.sentence)}" for s in f.symptoms[:3]]
     if not view.findings and view.healthy:
         lines.append(f"  {view.healthy}")
     return lines
-
-
-def _where(f: Finding) -> str:
-    """Return the line and the function it is in."""
-    if not f.symbol or f.symbol in f.place:
-        return f.place
-    return f"{f.place} at top level" if f.symbol == TOP_LEVEL else f"{f.place} in {f.symbol}"
 
 
 def verdict(view: View) -> str:
