@@ -16,7 +16,7 @@ import pytest
 from tfslowtop.agent.attachment import Attachment
 from tfslowtop.agent.code.ownership import Ownership
 from tfslowtop.agent.protocol.channel import MemoryChannel
-from tfslowtop.agent.protocol.events import ChooseStep, StepChosen
+from tfslowtop.agent.protocol.events import ChooseStep, Note, StepChosen
 from tfslowtop.agent.steps.control_flow import analyse
 from tfslowtop.agent.steps.streams import CALL, COMMIT, DATA, GRADIENT, HOST, TAPE, Stream
 from tfslowtop.agent.steps.tracker import RESULT_READ, Tracker
@@ -381,6 +381,18 @@ def test_whether_the_step_trains_does_not_depend_on_who_named_it():
     assert not told_step(training, serving, chosen=1).trains
     assert not told_step(serving).trains
     assert not told_step(serving, marked).trains
+
+
+@pytest.mark.parametrize(
+    ("step", "notes"), [("train.py:10", []), ("nothing", ["--step nothing: nothing of that name repeated."])]
+)
+def test_a_step_that_is_never_seen_is_reported(step, notes):
+    channel = MemoryChannel()
+    attachment = Attachment(channel, step=step, script="train.py")
+    attachment.context.tracker.loops.append(loop := a_loop(10, 1_000_000, 400))
+    loop.id = 0
+    attachment.remove()
+    assert [event.text for event in channel.events if isinstance(event, Note)] == notes
 
 
 def test_a_part_of_an_update_trains_too():

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tfslowtop.agent.protocol.events import Ended
 from tfslowtop.diagnosis.finding import Finding, Fix
 from tfslowtop.export.findings import describe_findings, finding, verdict
 from tfslowtop.export.limits import Limits, judge
@@ -67,3 +68,9 @@ def test_code_outside_of_any_function_has_one_name():
     assert not [text for text in texts if "<module>" in text]
     assert "b.py:3   " in texts[0] and finding(found)["symbol"] == "top level"
     assert "b.py:3 (step)" in describe_findings(replace(view, findings=(replace(found, symbol="step"),)))[0]
+
+
+def test_a_script_that_ended_unwatched_is_not_said_to_lack_anything():
+    view = replace(View.empty(), ended=Ended(4, "The script ended with exit code 4.", 1))
+    text = script_summary(["train.py"], view, Session(), "")
+    assert text == "tfslowtop: train.py: The script ended with exit code 4 while nobody was watching"

@@ -89,6 +89,8 @@ class Attachment:
         self.step: Stream | None = None
         self._trains = False
         self._wanted = step or ""
+        self._is_named = False
+        """Whether anything that repeats has the name that the user gave to the step."""
         self._pinned: Stream | None = None
         self._watch = Watch()
         self._hooks_by_module: dict[str, list[Hook]] = {}
@@ -223,6 +225,9 @@ class Attachment:
         """Send streams, step and tallies as they stand at the end."""
         self._announce()
         self._choose(now)
+        if self._wanted and not self._is_named:
+            text = f"--step {self._wanted}: nothing of that name repeated."
+            self.agent.emit(Note(text))
         for tally in self.context.tallies.changed(now):
             self.agent.emit(tally)
 
@@ -274,6 +279,7 @@ class Attachment:
             named = [loop for loop in self._all() if matches(loop, self._wanted) and loop.id >= 0]
             if named:
                 loop = max(named, key=lambda loop: loop.count)
+                self._is_named = True
                 return Choice(loop, "named by --step", trains(loop, loops))
         return choose(loops, list(self.context.functions))
 
