@@ -95,7 +95,8 @@ def test_the_step_is_the_loop_and_every_retrace_has_its_reason(watched):
 def test_the_summary_says_which_argument_and_what_to_do(watched):
     text = watched[1].stderr
     assert "train_step (train.py:8) was traced 40 times in 40 calls" in text
-    assert "lr is a Python value with 40 different values" in text and "Pass lr as a tensor" in text
+    assert "lr is a Python value with 40 different values" in text
+    assert "Pass lr as a tensor, with tf.constant" in text
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,16 @@ def to_keeper(*numbers: int) -> Act:
     return lambda run: [os.kill(run.keeper, number) for number in numbers]
 
 
+def and_ends(act: Act) -> Act:
+    """Wait until the script has ended of it: the signal takes a detour, and `go` must not overtake it."""
+
+    def both(run: Running) -> None:
+        act(run)
+        run.wait_until(run.script_is_gone)
+
+    return both
+
+
 def end_watcher(number: int) -> Act:
     """The script goes on only after the watcher has gone."""
 
