@@ -19,9 +19,8 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) 
     watched = f" after {seconds:.1f} s" if seconds else " while nobody was watching"
     lines = [f"tfslowtop: {script}: {_ending(view, stopped_by)}{watched}"]
     step = next((s for s in view.streams if s.is_step), None)
-    if (
-        seconds and not view.tensorflow and view.phase == "starting"
-    ):  # the version is known only after its first op
+    # The version is known only after its first op.
+    if seconds and not view.tensorflow and view.phase == "starting":
         unseen = "" if step else ", and without it no steps are seen"
         lines.append(f"  It never imported TensorFlow{unseen}.")
     if step is not None:
