@@ -11,7 +11,14 @@ from ..finding import Finding
 from ..make import LEAST_SHARE, finding
 from ..names import FUNCTION_RECREATED
 from ..readings.creation import LARGE_SHARE_OF_ROUND, PER_STEP
-from ..readings.traces import LEAST_TRACES, has_new_instances, instance_seconds, is_recreated, package
+from ..readings.traces import (
+    LEAST_TRACES,
+    has_new_instances,
+    instance_seconds,
+    is_recreated,
+    package,
+    retrace_cost,
+)
 from ..rewriting.hoist import hoist
 from .retrace import EXPLAINED_BY
 
@@ -61,13 +68,14 @@ def _function(facts: Facts, f: FunctionFacts) -> Finding | None:
     site = made[0].site if made and made[0].file else f.call_site
     if not site[0]:
         return None
+    cost, is_bound = retrace_cost(facts, f)
     return finding(
         facts,
         CAUSE,
         site,
-        f"{f.function} is re-created for {f.avoidable} of {f.calls} calls, and each new one traces again: "
-        f"{f.avoidable_seconds:.1f} s.",
-        f.avoidable_seconds,
+        f"{f.function} is re-created for {f.avoidable} of {f.calls} calls, and each new one traces again: {cost:.1f} s.",
+        cost,
+        at_most=is_bound,
         symbol=f.function,
         since=f.since,
         **_evidence(f, f.count),

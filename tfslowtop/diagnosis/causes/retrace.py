@@ -22,7 +22,7 @@ from ..names import (
     RETRACE_SHAPE,
     RETRACE_STRUCTURE,
 )
-from ..readings.traces import changing_argument, package
+from ..readings.traces import changing_argument, package, retrace_cost
 from ..rewriting.hoist import convert_argument
 from ..rewriting.statement import Change, Statement, called_name, indented, last_name
 
@@ -186,18 +186,15 @@ def report(facts: Facts, cause: Cause, each: Retracing) -> Finding | None:
     also = f" (also {', '.join(others[:MOST_NAMED])})" if others else ""
     where = f" of {package(f)}" if f.library else f" ({short(f.file)}:{f.line})"
     name = reason.argument or "an argument"
-    cost = f.avoidable_seconds
-    if f.jit:  # XLA compiles after tracing, in the call itself
-        own = [c for c in facts.streams_of("function") if c.site == f.site]
-        cost = max([cost, *(c.seconds * f.avoidable / max(1, c.calls) for c in own)])
+    cost, is_bound = retrace_cost(facts, f)
     return finding(
         facts,
         cause,
         site,
-        f"{f.function}{where} was traced {f.count} times in {f.calls} calls, {f.seconds:.1f} s: "
+        f"{f.function}{where} was traced {f.count} times in {f.calls} calls, {cost:.1f} s: "
         f"{name}{also} {_change(reason)}.",
         cost,
-        at_most=f.jit,  # the calls that compiled also ran
+        at_most=is_bound,
         symbol=f.function,
         since=f.since,
         words={"function": f.function, **({"name": reason.argument} if reason.argument else {})},

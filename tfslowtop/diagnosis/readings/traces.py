@@ -29,6 +29,8 @@ MANY_OBJECTS = 8
 NEARLY_ALL = 0.5
 #: If tracing takes this share of the time, one new object less makes a habit.
 DOMINANT_SHARE = 0.45
+#: If fewer than this share of the calls trace, the median call is one that finds its trace.
+MOSTLY_CACHED = 0.5
 #: An argument that changes this often compared with the one that changes most often always changes with it.
 TOGETHER = 0.8
 #: Of arguments that change together the first in this order is the reason, and the others follow from it: a Python
@@ -47,6 +49,21 @@ def changing_argument(facts: Facts, f: FunctionFacts) -> RetraceReason | None:
 def is_recreated(facts: Facts, f: FunctionFacts) -> bool:
     """Return whether a function retraces because it, or the object that it belongs to, is created again."""
     return has_new_instances(facts, f) or (_is_habit(facts, f) and main_reason(f).cause == FUNCTION_RECREATED)
+
+
+def retrace_cost(facts: Facts, f: FunctionFacts) -> tuple[float, bool]:
+    """Return what the avoidable traces of a function cost, in seconds, and whether that is only a bound.
+
+    A call that traces also searches for a trace that fits, optimizes the new one and runs it for the first time. What
+    it would take without all that is known where most calls find their trace.
+    """
+    calls = next((c for c in facts.streams_of("function") if c.site == f.site), None)
+    tracing = f.count - f.nested
+    if calls is None or tracing <= 0:
+        return f.avoidable_seconds, f.jit
+    cached = calls.median if tracing < MOSTLY_CACHED * calls.calls else 0.0
+    each = (calls.seconds - cached * calls.calls) / tracing
+    return max(f.avoidable_seconds, each * f.avoidable), f.jit or not cached
 
 
 def has_new_instances(facts: Facts, f: FunctionFacts) -> bool:
