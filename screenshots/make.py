@@ -1,4 +1,4 @@
-"""Makes the pictures in this folder anew, from real runs with real TensorFlow: `make screenshots`.
+"""Make the pictures in this folder from real runs with real TensorFlow: `make screenshots`.
 
 The app runs without a terminal (Textual draws into memory), its scenario in a real child process. The PNG
 for the README is made of its SVG by a browser, if there is one.
@@ -26,6 +26,7 @@ from textual.pilot import Pilot  # noqa: E402
 from tfslowtop.catalogue.find import all_entries, find  # noqa: E402
 from tfslowtop.sources.script import ScriptSource  # noqa: E402
 from tfslowtop.state.view import View  # noqa: E402
+from tfslowtop.ui.base import WatchApp  # noqa: E402
 from tfslowtop.ui.scenario_app import Options, ScenarioApp  # noqa: E402
 from tfslowtop.ui.script_app import ScriptApp  # noqa: E402
 
@@ -35,7 +36,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 async def until(pilot: Pilot[None], enough: Callable[[View], bool], seconds: float = 90.0) -> None:
     """Waits for real data to say so; a picture that never comes is an error."""
     app = pilot.app
-    assert isinstance(app, ScenarioApp)
+    assert isinstance(app, WatchApp)
     deadline = time.monotonic() + seconds
     while app._view is None or not enough(app._view):
         if time.monotonic() > deadline:
