@@ -73,6 +73,11 @@ def count(
     return TallyFacts(**{**values, **more})
 
 
+def sighted(times: int, package: str, callee: str, module: str = "", **more) -> TallyFacts:
+    """Return sightings of a line that calls a function of a package."""
+    return count("where", times, package=package, symbol=callee, module=module, **more)
+
+
 def traced(
     cause: str, times: int, seconds: float, *, calls: int = 100, late: int | None = None, **more
 ) -> FunctionFacts:
@@ -353,15 +358,8 @@ def test_few_eager_ops_in_many_iterations():
 def test_eager_ops_that_copy_many_weights_are_reported_as_copies():
     rate = {"eager ops per second": GaugeFacts(0, 5000, 5000, Trend("flat", 0, 0, 0, 5000.0, 50, ""))}
     ops = count("eager-op-sample", 300, symbol="ReadVariableOp", line=31)
-    there = count(
-        "where",
-        60,
-        package="keras",
-        symbol="get_weights",
-        module="keras.src.layers.layer",
-        function_line=67,
-        seconds=7.0,
-        line=31,
+    there = sighted(
+        60, "keras", "get_weights", "keras.src.layers.layer", function_line=67, seconds=7.0, line=31
     )
     much, little = (count("host-sync", 400, size=100 * size, line=31) for size in (6 << 20, 6 << 10))
     assert [f.cause for f in diagnose(facts(ops, there, much, gauges=rate))] == ["host-sync"]
@@ -432,25 +430,11 @@ def test_items_that_do_not_depend_on_the_previous_result():
 
 
 def test_weights_copied_through_the_host():
-    there = count(
-        "where",
-        60,
-        package="keras",
-        symbol="get_weights",
-        module="keras.src.layers.layer",
-        function_line=67,
-        seconds=4.0,
-        line=31,
+    there = sighted(
+        60, "keras", "get_weights", "keras.src.layers.layer", function_line=67, seconds=4.0, line=31
     )
-    back = count(
-        "where",
-        40,
-        package="keras",
-        symbol="set_weights",
-        module="keras.src.layers.layer",
-        function_line=67,
-        seconds=3.0,
-        line=33,
+    back = sighted(
+        40, "keras", "set_weights", "keras.src.layers.layer", function_line=67, seconds=3.0, line=33
     )
     pulls = count("host-sync", 800, line=31, size=800_000_000, seconds=0.1)
     found = first(there, back, pulls)
@@ -556,15 +540,8 @@ def test_eager_ops_are_reported_at_the_line_of_the_loop_that_calls_them():
 def test_variables_that_are_read_at_each_step():
     """Reading the variable takes the time, not the copy; only sightings of the line show that."""
     pulled = count("host-sync", 2800, line=50, seconds=0.2, size=6_600_000_000)
-    reads = count(
-        "where",
-        57,
-        package="tensorflow",
-        symbol="numpy",
-        module="resource_variable_ops",
-        function_line=47,
-        line=50,
-        seconds=4.0,
+    reads = sighted(
+        57, "tensorflow", "numpy", "resource_variable_ops", function_line=47, line=50, seconds=4.0
     )
     found = first(pulled, reads)
     assert (found.cause, found.line, found.cost_seconds) == ("host-sync", 50, 4.0)
@@ -613,7 +590,7 @@ HOST = {
 @pytest.mark.parametrize("running", HOST)
 def test_python_work_outside_tensorflow(running):
     package, callee, module = running
-    seen = count("where", 60, package=package, symbol=callee, module=module, seconds=6.0, line=33)
+    seen = sighted(60, package, callee, module, seconds=6.0, line=33)
     found = first(seen, call("function", 100, 2.0))
     assert (found.cause, found.line) == (HOST[running], 33)
     assert "of the 90 ms of a step" in found.sentence or "60 ms of its 90 ms" in found.sentence
@@ -624,7 +601,7 @@ def test_python_work_outside_tensorflow(running):
     [("tensorflow", "_call", "tensorflow"), ("keras", "fit", "keras"), ("tracing", "_call", "tensorflow")],
 )
 def test_time_inside_tensorflow_is_not_python_work(package, callee, module):
-    seen = count("where", 60, package=package, symbol=callee, module=module, seconds=6.0, line=33)
+    seen = sighted(60, package, callee, module, seconds=6.0, line=33)
     assert diagnose(facts(seen)) == ()
 
 
@@ -645,7 +622,7 @@ def test_an_uncached_map_in_fit():
 
 
 def test_a_service_may_wait_for_requests():
-    wait = count("where", 60, package="threading", symbol="get", module="queue", seconds=6.0, line=33)
+    wait = sighted(60, "threading", "get", "queue", seconds=6.0, line=33)
     assert diagnose(facts(wait, training=False)) == ()
 
 
@@ -775,44 +752,26 @@ def test_a_rise_that_nothing_else_explains():
 def test_cpu_time_decides_where_wall_time_is_disturbed():
     unclear = Trend("unclear", 1e-6, -1e-6, 2e-6, 0.02, 100, "")
     scan = count("where", 50, package="user", function_line=20, line=23, seconds=5.0, growth=2.0)
-    run = count(
-        "where",
-        50,
-        package="tensorflow",
-        symbol="_call",
-        module="tensorflow",
-        line=24,
-        seconds=4.0,
-        growth=0.5,
-    )
+    run = sighted(50, "tensorflow", "_call", "tensorflow", line=24, seconds=4.0, growth=0.5)
     paces = (0.004, 0.006, 0.009, 0.008, 0.011, 0.013)
     given = {"steps": 1000, "trend": unclear, "training": False}
     found = first(scan, run, cpu_paces=paces, **given)
     assert (found.cause, found.line) == ("growing-input", 23)
     assert "Steps went from 4 ms to 13 ms over 1,000 steps" in found.sentence
     assert diagnose(facts(scan, run, cpu_paces=(0.001,) * 6, **given)) == ()
-    larger = count(
-        "where",
-        50,
-        package="tensorflow",
-        symbol="_call",
-        module="tensorflow",
-        line=24,
-        seconds=9.0,
-        growth=8.0,
-    )
+    larger = sighted(50, "tensorflow", "_call", "tensorflow", line=24, seconds=9.0, growth=8.0)
     assert diagnose(facts(scan, larger, cpu_paces=paces, **given)) == ()
 
 
 def test_a_healthy_program_gets_one_sentence():
     calm = facts(
-        count("where", 80, package="tensorflow", symbol="_call", seconds=9.6),
+        sighted(80, "tensorflow", "_call", seconds=9.6),
         count("where", 4, package="user", seconds=0.4),
     )
     assert diagnose(calm) == ()
     assert healthy(calm) == "Nothing wrong found: the step is steady at 90 ms, 96 % inside TensorFlow."
     busy = facts(
-        count("where", 30, package="tensorflow", symbol="_call", seconds=3.0),
+        sighted(30, "tensorflow", "_call", seconds=3.0),
         count("where", 50, package="user", function_line=40, line=44, seconds=5.0),
         training=False,
     )
@@ -834,17 +793,7 @@ def alone(*parts: TallyFacts, memory: float = 4e8) -> Facts:
 
 
 def test_an_array_that_is_copied_to_a_longer_one():
-    joins = count(
-        "where",
-        120,
-        package="numpy",
-        symbol="join",
-        module="numpy",
-        function_line=8,
-        array="self.rows",
-        line=12,
-        seconds=12.0,
-    )
+    joins = sighted(120, "numpy", "join", "numpy", function_line=8, array="self.rows", line=12, seconds=12.0)
     grown = count("grown-array", 4000, symbol="model.rows", line=0, size=32_000_000)
     (found,) = diagnose(alone(joins, grown))
     assert (found.cause, found.line) == ("growing-input", 12)
@@ -860,9 +809,7 @@ def test_an_array_that_is_copied_to_a_longer_one():
 
 
 def test_a_function_that_numpy_calls_for_each_item():
-    each = count(
-        "where", 120, package="numpy", symbol="_vectorize_call", module="numpy", line=7, seconds=12.0
-    )
+    each = sighted(120, "numpy", "_vectorize_call", "numpy", line=7, seconds=12.0)
     (found,) = diagnose(alone(each))
     assert (found.cause, found.line) == ("python-op", 7) and "60 %" in found.sentence
     assert diagnose(alone(replace(each, seconds=4.0))) == ()
