@@ -209,7 +209,7 @@ def freeze(monkeypatch: pytest.MonkeyPatch, script: HasTime) -> None:
     monkeypatch.setattr("tfslowtop.ui.base.time", clock)
     monkeypatch.setattr("tfslowtop.ui.exit_report.time", clock)
     monkeypatch.setattr("tfslowtop.ui.base.REFRESH", 0.1)
-    monkeypatch.setattr("tfslowtop.ui.widgets.scenario.card._EVERY", 0.0)
+    monkeypatch.setattr("tfslowtop.ui.screens.scenario._NUMBERS_EVERY", 0.0)
     monkeypatch.setattr("tfslowtop.ui.screens.main._HEADLINE_EVERY", 0.0)
 
 

@@ -19,8 +19,10 @@ _WARM_UP = 2
 
 
 class ABTest:
-    def __init__(self) -> None:
+    def __init__(self, since: int = 0) -> None:
+        """`since` is the iteration at which the test begins."""
         self.running = True
+        self._since = since
         self._fixes: list[tuple[str, ...]] = [(), ()]
         self._walls: tuple[list[Floats], list[Floats]] = ([], [])
         self._cpus: tuple[list[Floats], list[Floats]] = ([], [])
@@ -65,4 +67,5 @@ class ABTest:
         self._effect = ab(*self._walls, *self._cpus)
 
     def result(self) -> Comparison:
-        return Comparison(self._fixes[0], self._fixes[1], len(self._walls[0]), self.running, self._effect)
+        a, b = self._fixes
+        return Comparison(a, b, len(self._walls[0]), self.running, self._effect, self._since)

@@ -137,7 +137,7 @@ class Step:
                 self._ab_test.running = False
         else:
             if self._ab_test is None or not self._ab_test.running:
-                self._ab_test = ABTest()
+                self._ab_test = ABTest(what.iteration)
             self._ab_test.begin_block(what.arm, what.fixes)
 
     # Results
@@ -153,10 +153,24 @@ class Step:
         if segment.before is not None and age < _EFFECT_FOR and now - self._refined > age // 8:
             self._refined = now
             effect = before_after(segment.before, segment.blocks)
+            unfixed = self._unfixed()
+            total = before_after(unfixed, segment.blocks) if unfixed is not None else None
             if effect is not None:
-                segment.mark = replace(segment.mark, effect=effect)
+                segment.mark = replace(segment.mark, effect=effect, total=total)
         if self._ab_test is not None and self._ab_test.running:
             self._ab_test.recompute()
+
+    def _unfixed(self) -> Blocks | None:
+        """Return the last iterations without any fix, unless they were right before the newest toggle."""
+        newest = self._segments[-1].mark
+        if not newest.fixes or set(newest.fixes) == set(newest.changed):
+            return None
+        for segment in reversed(self._segments):
+            if not segment.mark.fixes:
+                return segment.blocks
+            if not segment.mark.changed:  # a new state, which cannot be compared with an earlier one
+                return None
+        return None
 
     def remember(self, memory: Trend | None) -> None:
         """Record the trend of memory since the last toggle."""

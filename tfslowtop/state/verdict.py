@@ -21,7 +21,7 @@ import numpy as np
 from ..stats.blocks import Floats
 from ..stats.effect import Effect, Ratio
 from ..stats.trend import Trend, describe, describe_leak
-from .view import View
+from .view import Mark, View
 
 Outcome = Literal["confirmed", "constant penalty", "not reproduced", "inconclusive", "measuring"]
 
@@ -65,11 +65,12 @@ def pauses(wall: Floats) -> float:
     return float((long - median).sum() / max(wall.sum(), 1e-12))
 
 
-def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
+def live(view: View, base: tuple[str, ...], cure: tuple[str, ...], kind: str = "") -> Verdict:
     """Judge a run that somebody is playing with, as far as that is possible by now.
 
     The slow form is the newest segment without any fix beyond `base`. The fixed twin is the A/B test's, or
-    the segment after the toggle that completed `cure`.
+    the segment after the toggle that completed `cure`. Of a scenario whose `kind` says that it grows, no
+    constant penalty is claimed.
     """
     broken = [s for s in view.segments if set(s.mark.fixes) == set(base)] or [
         s for s in view.segments if not set(s.mark.fixes) - set(base)
@@ -77,13 +78,29 @@ def live(view: View, base: tuple[str, ...], cure: tuple[str, ...]) -> Verdict:
     latency = broken[-1].latency if broken else None
     memory = broken[-1].memory if broken else None
     share = broken[-1].pause_share if broken else 0.0
-    effect = view.comparison.effect if view.comparison else None
+    newest, any_test = view.newest_comparison, view.comparison
+    effect = newest.effect if newest else None
     if effect is None:
-        cured = [m.effect for m in view.marks if set(m.fixes) >= set(cure) and set(m.changed) >= set(cure)]
-        effect = cured[-1] if cured else None
+        cured = [e for m in view.marks if (e := _against_slow(m, base, cure)) is not None]
+        effect = cured[-1] if cured else any_test.effect if any_test else None
+    elif effect.before.direction == "rising" and (latency is None or latency.direction != "rising"):
+        latency = effect.before  # side A of the test is the slow form, too, and may have run longer
     stale = view.panel(STALE)
     gained = broken[-1].gained if broken else 0.0
-    return judge(latency, memory, effect, share, stale.now if stale else 0.0, gained)
+    verdict = judge(latency, memory, effect, share, stale.now if stale else 0.0, gained)
+    if kind == "grows" and verdict.outcome == "constant penalty":
+        words = f"{_factor(effect)} slower than fixed; whether it grows is not clear yet"
+        return Verdict("measuring", words)
+    return verdict
+
+
+def _against_slow(mark: Mark, base: tuple[str, ...], cure: tuple[str, ...]) -> Effect | None:
+    """Return what the cure did against the slow form, which need not be what was right before the toggle."""
+    if not set(mark.fixes) >= set(cure):
+        return None
+    if set(mark.fixes) - set(mark.changed) <= set(base):
+        return mark.effect
+    return None if base else mark.total
 
 
 def judge(

@@ -48,6 +48,9 @@ class Mark:
     fixes: tuple[str, ...]
     changed: tuple[str, ...]
     effect: Effect | None = None
+    """What the toggle did, against what was right before it."""
+    total: Effect | None = None
+    """What all active fixes do together, against the time without any, if that was not right before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class Comparison:
     """Pairs of blocks so far."""
     running: bool
     effect: Effect | None
+    since: int = 0
+    """The iteration at which it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,14 @@ class View:
     def marks(self) -> tuple[Mark, ...]:
         """The toggles, oldest first."""
         return tuple(segment.mark for segment in self.segments if segment.mark.changed)
+
+    @property
+    def newest_comparison(self) -> Comparison | None:
+        """The A/B test, unless a fix was toggled after it."""
+        comparison, marks = self.comparison, self.marks
+        if comparison is None or not (comparison.running or comparison.effect):
+            return None
+        return comparison if not marks or comparison.since >= marks[-1].iteration else None
 
     def panel(self, name: str) -> PanelView | None:
         return next((panel for panel in self.panels if panel.name == name), None)

@@ -62,6 +62,9 @@ class Effect:
     after: Trend
     n_before: int
     n_after: int
+    level_before: float = float("nan")
+    """The typical time before, in seconds; for an A/B test, of side A."""
+    level_after: float = float("nan")
 
     @property
     def ratio(self) -> float:
@@ -187,7 +190,8 @@ def before_after(before: Blocks | Stretch, after: Blocks | Stretch) -> Effect | 
     if wall is None:
         return None
     cpu = _ratio(_medians(tail.cpu), _medians(since.cpu))
-    return Effect(wall, cpu, trend(before), trend(since), len(tail), len(since))
+    levels = (float(np.median(_medians(side.wall))) for side in (tail, since))
+    return Effect(wall, cpu, trend(before), trend(since), len(tail), len(since), *levels)
 
 
 def ab(
@@ -202,14 +206,16 @@ def ab(
     Above 1 means that B is faster.
     """
     pairs = min(len(blocks_a), len(blocks_b))
-    wall = _paired_ratio(_block_medians(blocks_a[:pairs]), _block_medians(blocks_b[:pairs]))
+    sides = _block_medians(blocks_a[:pairs]), _block_medians(blocks_b[:pairs])
+    wall = _paired_ratio(*sides)
     if wall is None:
         return None
     cpu = None
     if min(len(cpu_a), len(cpu_b)) >= pairs:
         cpu = _paired_ratio(_block_medians(cpu_a[:pairs]), _block_medians(cpu_b[:pairs]))
     one, two = _in_a_row(blocks_a, cpu_a), _in_a_row(blocks_b, cpu_b)
-    return Effect(wall, cpu, trend(one), trend(two), len(one), len(two))
+    levels = (float(np.nanmedian(side)) for side in sides)
+    return Effect(wall, cpu, trend(one), trend(two), len(one), len(two), *levels)
 
 
 def _block_medians(blocks: Sequence[Floats]) -> Floats:
@@ -228,7 +234,7 @@ def _in_a_row(walls: Sequence[Floats], cpus: Sequence[Floats]) -> Stretch:
 
 def sentence(effect: Effect, ascii: bool = False) -> str:
     """Say `×12.4 faster (95 % CI 11.8–13.1), slope +3.1 %/100 it → flat`, or why nothing can be said."""
-    times, dash, arrow = ("x", "-", "->") if ascii else ("×", "–", "→")
+    times, dash = ("x", "-") if ascii else ("×", "–")
     value, low, high = effect.ratio, effect.low, effect.high
     if effect.verdict == "slower":
         value, low, high = 1.0 / value, 1.0 / high, 1.0 / low
@@ -238,9 +244,22 @@ def sentence(effect: Effect, ascii: bool = False) -> str:
         text = f"no difference shown ({figure}, {interval})"
     else:
         text = f"{figure} {effect.verdict} ({interval})"
-    slopes = [describe_slope(side, ascii) for side in (effect.before, effect.after)]
-    if any(side.direction in ("rising", "falling") for side in (effect.before, effect.after)):
-        text += f", slope {slopes[0]} {arrow} {slopes[1]}"
+    if slopes := describe_slopes(effect, ascii):
+        text += f", slope {slopes}"
     if effect.cpu is not None and effect.cpu.verdict != effect.verdict:
         text += f"; CPU time: {effect.cpu.verdict}"
     return text
+
+
+def describe_slopes(effect: Effect, ascii: bool = False) -> str:
+    """Say `+3.1 %/100 it → flat`, or nothing where neither side has a slope.
+
+    A slope that is not clear yet is settling: it may be anything a second later.
+    """
+    before, after = effect.before, effect.after
+    if not any(side.direction in ("rising", "falling") for side in (before, after)):
+        return ""
+    then = "settling" if after.direction == "unclear" else describe_slope(after, ascii)
+    if before.direction == "unclear":
+        return f"now {then}"
+    return f"{describe_slope(before, ascii)} {'->' if ascii else '→'} {then}"

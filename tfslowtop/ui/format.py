@@ -14,7 +14,7 @@ SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
 
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
-_ASCII = str.maketrans("µ×–−→·°▲▼", "ux-->| ^v") | {ord("±"): "+-", ord("…"): "..."}
+_ASCII = str.maketrans("µ×–−→·°▲▼↓", "ux-->| ^vv") | {ord("±"): "+-", ord("…"): "..."}
 
 
 def digits(value: float) -> str:

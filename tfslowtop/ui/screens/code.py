@@ -73,7 +73,7 @@ class CodeScreen(LiveScreen):
         self.headline(frame.title, frame.status)
         scenario = self._entry.scenario
         if scenario is not None:
-            self._verdict = live(frame.view, scenario.base, scenario.cured_by).words
+            self._verdict = live(frame.view, scenario.base, scenario.cured_by, scenario.kind).words
         self._describe()
         if frame.view.fixes != self._on:
             self._on = frame.view.fixes

@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from ...scenario import Fix
 from ...state.view import Mark, PanelView, View
-from ...stats.effect import Effect
-from ...stats.trend import Trend, describe_leak, describe_slope
+from ...stats.effect import Effect, describe_slopes
+from ...stats.trend import Trend, describe_leak
 from ..format import NOTHING, SIGNS, duration, plain, quantity
 from ..frame import Frame
 from ..widgets.charts.chart import Chart, XAxis
@@ -203,4 +203,4 @@ def _leak(trend: Trend | None) -> str:
 def _effect(effect: Effect) -> tuple[str, str]:
     places = 2 if effect.ratio < 2 else 1 if effect.ratio < 100 else 0
     ratio = f"×{effect.ratio:.{places}f} ({effect.low:.{places}f}–{effect.high:.{places}f})"
-    return ratio, f"{describe_slope(effect.before)} → {describe_slope(effect.after)}"
+    return ratio, describe_slopes(effect) or "none"

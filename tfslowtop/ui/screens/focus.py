@@ -9,43 +9,21 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Digits, Static
+from textual.widgets import Static
 
-from ...state.view import PanelView, View
+from ...state.view import PanelView
+from ...stats.effect import describe_slopes
 from ...stats.trend import describe_slope
 from ..format import SIGNS, quantity
 from ..frame import Frame
+from ..widgets.big_number import BigNumber
 from ..widgets.charts.chart import Chart
 from ..widgets.charts.drawing import OUTLIERS, Mode
 from ..widgets.charts.panel import panel_title
+from ..widgets.scenario.effect_card import factor, newest_effect
 from .detail import show_curve
 from .live import LiveScreen
 from .main import STANDARD_PANELS
-
-
-class BigNumber(Horizontal):
-    """A number in large digits with small words beside it; one bold line in ASCII mode."""
-
-    def __init__(self, *, ascii: bool, id: str) -> None:
-        super().__init__(id=id, classes="big")
-        self._ascii = ascii
-        self._digits: Digits | Static = Static(markup=False) if ascii else Digits()
-        self._words = Static(classes="big--words", markup=False)
-        self._shown = ("", "")
-
-    def compose(self) -> ComposeResult:
-        yield self._digits
-        yield self._words
-
-    def show(self, number: str, words: str) -> None:
-        if (number, words) == self._shown:
-            return
-        self._shown = (number, words)
-        if isinstance(self._digits, Digits):
-            self._digits.update(number)
-        else:
-            self._digits.update(Text(number, "bold"))
-        self._words.update(words)
 
 
 class FocusScreen(LiveScreen):
@@ -104,36 +82,34 @@ class FocusScreen(LiveScreen):
         number, _, unit = quantity(panel.now, panel.unit).partition(" ")
         known = math.isfinite(panel.now)
         self._now.show(number if known else "-", self.spell(f"{unit}\n{panel_title(panel.name)}".strip()))
-        effect = self._last_effect(view)
+        effect = self._last_effect(frame)
         self._effect.show(*effect)
         self._effect.display = bool(effect[0])
-        self.write(self._verdict, self._verdict_line(panel, view))
+        self.write(self._verdict, self._verdict_line(panel, frame))
         baseline = frame.baselines.get(panel.name)
         show_curve(self._chart, panel, view.marks, frame.fixes, time.monotonic(), baseline)
         self.write(self._fixes, self._fix_lines(frame))
 
-    def _last_effect(self, view: View) -> tuple[str, str]:
-        """Return the ratio of the newest toggle and its meaning, if it is known and there is one."""
-        marks = view.marks
-        if not marks or marks[-1].effect is None or self.quantity != "latency":
+    def _last_effect(self, frame: Frame) -> tuple[str, str]:
+        """Return the ratio of the newest toggle or A/B test and its meaning, if they are known."""
+        newest = newest_effect(frame.view, frame.fixes) if self.quantity == "latency" else None
+        if newest is None or newest.effect is None or newest.effect.verdict == "no difference shown":
             return "", ""
-        effect = marks[-1].effect
-        if effect.verdict == "no difference shown":
-            return "", ""
-        ratio = effect.ratio if effect.verdict == "faster" else 1 / effect.ratio
-        number = f"x{ratio:.2f}" if ratio < 2 else f"x{ratio:.1f}" if ratio < 100 else f"x{ratio:,.0f}"
-        return number, f"{effect.verdict}\nthan before"
+        return factor(newest.effect).replace("×", "x"), f"{newest.effect.verdict}\n{newest.against}"
 
-    def _verdict_line(self, panel: PanelView, view: View) -> Text:
+    def _verdict_line(self, panel: PanelView, frame: Frame) -> Text:
         direction = panel.trend.direction if panel.trend else ""
         sign = SIGNS.get(direction, "")
         self._verdict.set_class(direction == "rising", "-rising")
         self._verdict.set_class(direction == "falling", "-falling")
         known = math.isfinite(panel.now)
         words = (f"{sign} {panel.words}".strip() if known else "") or "measuring …"
-        effect = view.marks[-1].effect if view.marks and self.quantity == "latency" else None
-        if effect is not None:
-            words += f"   before: {describe_slope(effect.before)}"
+        newest = newest_effect(frame.view, frame.fixes) if self.quantity == "latency" else None
+        if newest is not None and newest.effect is not None:
+            if newest.is_test:
+                words = f"{newest.title}: {describe_slopes(newest.effect) or 'no slope on either side'}"
+            elif newest.effect.before.direction != "unclear":
+                words += f"   before: {describe_slope(newest.effect.before)}"
         return Text(self.spell(words), "bold", no_wrap=True, overflow="ellipsis")
 
     def _fix_lines(self, frame: Frame) -> Text:

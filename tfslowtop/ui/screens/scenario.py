@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from textual import on
@@ -11,12 +12,16 @@ from ...catalogue.find import Entry
 from ...scenario import Scenario
 from ...state.verdict import live
 from ...state.view import View
-from ...stats.effect import sentence
 from ..frame import Frame
 from ..widgets.scenario.card import Card
 from ..widgets.scenario.catalogue import Catalogue
+from ..widgets.scenario.effect_card import EffectCard, newest_effect
 from ..widgets.scenario.fixes import Fixes
 from .main import MainScreen
+
+#: Seconds between two versions of verdict, effect and fixes: sentences are read slowly. They are written
+#: together, so that their numbers agree.
+_NUMBERS_EVERY = 2.0
 
 
 class ScenarioScreen(MainScreen):
@@ -28,7 +33,10 @@ class ScenarioScreen(MainScreen):
         self._entry = first
         self.catalogue = Catalogue(entries, first.id if first else "", ascii=ascii, readonly=readonly)
         self._card = Card(ascii=ascii)
+        self._effect = EffectCard(ascii=ascii)
         self._fixes = Fixes(ascii=ascii)
+        self._numbers: tuple[tuple[object, ...], float] = ((), 0.0)
+        """What was toggled when verdict, effect and fixes were last written, and when that was."""
 
     def compose_side(self) -> ComposeResult:
         yield self.catalogue
@@ -37,6 +45,7 @@ class ScenarioScreen(MainScreen):
         yield self._card
 
     def compose_below(self) -> ComposeResult:
+        yield self._effect
         yield self._fixes
 
     def on_mount(self) -> None:
@@ -53,6 +62,8 @@ class ScenarioScreen(MainScreen):
         """Show a scenario that does not run yet."""
         self._entry = entry
         self._card.describe(entry)
+        self._effect.show(None)
+        self._numbers = ((), 0.0)
         self._fixes.offer(entry.scenario.fixes if entry.scenario else ())
         self.clear_panels()
         self.fail(entry.error)
@@ -64,8 +75,16 @@ class ScenarioScreen(MainScreen):
             self.close_list()
 
     def show_rest(self, frame: Frame) -> None:
+        newest = newest_effect(frame.view, frame.fixes)
+        known = newest is not None and newest.effect is not None
+        state = (frame.view.fixes, frame.requested, newest.title if newest else "", known, self.size)
+        now = time.monotonic()
+        if state == self._numbers[0] and now - self._numbers[1] < _NUMBERS_EVERY:
+            return
+        self._numbers = (state, now)
         if self._entry is not None and self._entry.scenario is not None:
             self._card.show_verdict(_verdict(frame.view, self._entry.scenario))
+        self._effect.show(newest)
         self._fixes.show(frame.view.fixes, frame.requested, frame.view.segments)
 
     @on(Catalogue.Chosen)
@@ -84,12 +103,9 @@ class ScenarioScreen(MainScreen):
 
 
 def _verdict(view: View, scenario: Scenario) -> str:
-    """Return the verdict so far, with the result of an A/B test in front of it."""
-    verdict = live(view, scenario.base, scenario.cured_by).words
-    comparison = view.comparison
-    if comparison is None or not (comparison.running or comparison.effect):
-        return verdict
-    if comparison.effect is None:
-        return "A/B: …"
-    # The slopes are in the verdict.
-    return f"A/B: {sentence(comparison.effect).partition(', slope')[0]}; {verdict}"
+    """Return the verdict so far; the effect card has the numbers of a toggle or an A/B test."""
+    verdict = live(view, scenario.base, scenario.cured_by, scenario.kind).words
+    comparison = view.newest_comparison
+    if comparison is not None and comparison.effect is None:
+        return "A/B test: measuring …"
+    return verdict

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 from rich.text import Text
 from textual.widgets import Static
 
 from ....catalogue.find import Entry
 from ...format import plain_text
-
-#: Seconds between two verdicts: sentences are read slowly.
-_EVERY = 2.0
 
 
 class Card(Static):
@@ -20,18 +15,13 @@ class Card(Static):
         self._ascii = ascii
         self._entry: Entry | None = None
         self._shown = ""
-        self._at = 0.0
 
     def describe(self, entry: Entry) -> None:
-        self._entry, self._shown, self._at = entry, "", 0.0
+        self._entry, self._shown = entry, ""
         self.show_verdict("")
 
     def show_verdict(self, verdict: str) -> None:
         """Write the card with what was measured so far. Its height may change, and so the layout."""
-        now = time.monotonic()
-        if verdict and now - self._at < _EVERY:
-            return
-        self._at = now if verdict else 0.0
         scenario = self._entry.scenario if self._entry else None
         text = Text()
         if scenario is not None:

@@ -10,10 +10,10 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ....scenario import Fix
-from ....state.view import Mark, Segment
+from ....state.view import Segment
 from ....stats.effect import Effect, sentence
-from ....stats.trend import Trend, describe_leak
 from ...format import plain_text
+from .effect_card import brief, cured_leak, factor
 
 
 def describe_effect(effect: Effect, width: int, memory: str = "") -> str:
@@ -33,13 +33,6 @@ def describe_effect(effect: Effect, width: int, memory: str = "") -> str:
     # Of the two slopes keep the second, which is the current one.
     last = re.sub(r", [^,]* → ", " → ", briefest)
     return next((text for text in (full, brief, briefer, briefest) if len(text) <= width), last)
-
-
-def cured_leak(before: Trend | None, after: Trend | None) -> str:
-    """Return `+0.26 MB/it leak → flat`, or nothing where there was no leak or there still is one."""
-    if before is None or after is None or before.direction != "rising" or after.direction == "rising":
-        return ""
-    return f"{describe_leak(before)} → {describe_leak(after)}"
 
 
 class Fixes(OptionList):
@@ -68,17 +61,10 @@ class Fixes(OptionList):
         self, active: tuple[str, ...], requested: tuple[str, ...], segments: tuple[Segment, ...]
     ) -> None:
         """Show which fixes are on: `active` are confirmed by the target, `requested` by the user."""
-        last = {id: n for n, segment in enumerate(segments) for id in segment.mark.changed}
-        newest = max(last.values(), default=0)
-        lines = []
-        for n, fix in enumerate(self._fixes):
-            line, place = self._line(n, fix, active, requested), last.get(fix.id)
-            if place is not None:
-                before = segments[place - 1].memory if place else None
-                memory = cured_leak(before, segments[place].memory)
-                effect = self._effect(fix, segments[place].mark, memory, newest=place == newest)
-                line.append(effect, "italic")
-            lines.append(line)
+        lines = [self._line(n, fix, active, requested) for n, fix in enumerate(self._fixes)]
+        for fix, line in zip(self._fixes, lines, strict=True):
+            effect, style = self._effect(fix, fix.id in active, segments, line.cell_len)
+            line.append(effect, style)
         for n, line in enumerate(lines):
             if n >= len(self._texts) or line.plain != self._texts[n]:
                 self.replace_option_prompt_at_index(n, plain_text(line) if self._ascii else line)
@@ -93,15 +79,30 @@ class Fixes(OptionList):
         )
         return text.append(fix.title, "bold" if on else "")
 
-    def _effect(self, fix: Fix, mark: Mark, memory: str, *, newest: bool) -> str:
-        word = "on" if fix.id in mark.fixes else "off"
-        with_others = " with others" if len(mark.changed) > 1 else ""
-        begin = f"      {word}{with_others}: "
-        waiting = "measuring …" if newest else "not measured: the next toggle came too soon"
-        width = self.scrollable_content_region.width or 80
-        return (
-            f"\n{begin}{describe_effect(mark.effect, width - len(begin), memory) if mark.effect else waiting}"
-        )
+    def _effect(self, fix: Fix, on: bool, segments: tuple[Segment, ...], used: int) -> tuple[str, str]:
+        """Return what switching the fix on did, and its style; dim once the fix is off again.
+
+        Only a toggle of this fix alone says something about it. What happened when others were switched, or
+        when all were switched off, is in the effect card.
+        """
+        places = [n for n, s in enumerate(segments) if s.mark.changed == (fix.id,) and fix.id in s.mark.fixes]
+        if not places:
+            return "", ""
+        place = places[-1]
+        before, segment = segments[place - 1].memory if place else None, segments[place]
+        room = (self.scrollable_content_region.width or 80) - used - 2
+        effect = segment.mark.effect
+        if effect is None:
+            waiting = (
+                "settling …" if segment is segments[-1] else "not measured: the next toggle came too soon"
+            )
+            return (f"  {waiting}" if on and len(waiting) <= room else ""), "italic"
+        if not on:
+            words = f"{brief(effect)} when on"
+            return (f"  {words}" if len(words) <= room else ""), "dim"
+        words = describe_effect(effect, room, cured_leak(before, segment.memory))
+        words = next((text for text in (words, brief(effect), factor(effect)) if len(text) <= room), "")
+        return f"  {words}", "italic"
 
     def on_focus(self) -> None:
         if self.highlighted is None and self._fixes:
