@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from textual import events, on, work
 from textual.binding import Binding
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 from ..lens import REFRESH, Lens
 from ..own_error import sentence
@@ -276,11 +277,19 @@ class WatchApp(TerminalApp):
             return not self._paused
         return True
 
-    def on_key(self, event: events.Key) -> None:
-        """Say once why a key does nothing. Only keys that nothing has acted on arrive here."""
-        if isinstance(self.screen, ModalScreen) or is_too_small(self.size):
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._explain(event.key)
+        await super().on_event(event)
+
+    def _explain(self, key: str) -> None:
+        """Say once why a key does nothing, if it does nothing."""
+        if isinstance(self.screen, ModalScreen) or isinstance(self.focused, Input) or is_too_small(self.size):
             return
-        for action in self._actions_of(event.key):
+        active = self.screen.active_bindings.get(key)
+        if active is not None and active.enabled:
+            return
+        for action in self._actions_of(key):
             why = self.why_not(action)
             if why and why not in self._explained:
                 self._explained.add(why)
