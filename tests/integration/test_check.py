@@ -82,6 +82,8 @@ def test_a_module_runs_too(tmp_path):
         (["--max-slope", "fast", "x.py"], "percent per 100 steps"),
         (["--max-leak", "1 ton", "x.py"], "bytes per 100 steps"),
         (["--max-leak", "9" * 400, "x.py"], "the largest possible limit is 1e18."),
+        (["--max-leak=-1", "x.py"], "bytes per 100 steps"),
+        (["--max-leak", "nan", "x.py"], "bytes per 100 steps"),
         (["--max-slope=-5", "x.py"], "percent per 100 steps"),
         (["--max-slope", "nan", "x.py"], "percent per 100 steps"),
         (["--max-retraces=-1", "x.py"], "0 or more"),
