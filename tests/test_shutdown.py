@@ -47,5 +47,5 @@ CALLBACKS = {
 def test_nothing_is_said_when_the_globals_are_gone(callback):
     module, name, code = CALLBACKS[callback]
     script = textwrap.dedent(LATE.format(module=module, name=name)) + code
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == ("cleared", "", 0)

@@ -20,7 +20,7 @@ def text(app: ScenarioApp) -> str:
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
-async def until(pilot: Pilot[None], what: Callable[[], object], seconds: float = 10.0) -> None:
+async def until(pilot: Pilot[None], what: Callable[[], object], seconds: float = 60.0) -> None:
     for _ in range(int(seconds / 0.05)):
         await pilot.pause(0.05)
         if what():

@@ -67,7 +67,7 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
-    def wait_for(self, wanted: str | Callable[[str], bool], seconds: float = 60.0) -> str:
+    def wait_for(self, wanted: str | Callable[[str], bool], seconds: float = 120.0) -> str:
         """Until the screen shows it; fails with the screen as the message."""
         found = (lambda text: re.search(wanted, text)) if isinstance(wanted, str) else wanted
         deadline = time.monotonic() + seconds
@@ -77,7 +77,7 @@ class Terminal:
             self.read(0.1)
         return self.text
 
-    def finish(self, seconds: float = 30.0) -> int:
+    def finish(self, seconds: float = 60.0) -> int:
         """Reads on until the program ends (a terminal that nobody reads would hold it); its exit code."""
         deadline = time.monotonic() + seconds
         while self.process.poll() is None:

@@ -57,7 +57,7 @@ def printing(events) -> bool:
     return "line 3" in text_of(events)
 
 
-def still_counts(count: Path, seconds: float = 30.0) -> bool:
+def still_counts(count: Path, seconds: float = 60.0) -> bool:
     before, deadline = count.read_text(), time.monotonic() + seconds
     while time.monotonic() < deadline:
         if int(count.read_text()) > int(before) + 5:
@@ -66,7 +66,7 @@ def still_counts(count: Path, seconds: float = 30.0) -> bool:
     return False
 
 
-def gone(pid: int, seconds: float = 30.0) -> bool:
+def gone(pid: int, seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
@@ -129,7 +129,7 @@ def test_a_file_gets_the_output_too(tmp_path):
     file = tmp_path / "out.txt"
     code = "print('a\\rb'); print('é\\r', end='')"
     watched_in_terminal(["-c", code], env=environment(), output_file=str(file))
-    wait = time.monotonic() + 30
+    wait = time.monotonic() + 60
     while not (text := file.read_bytes()).endswith(b"\r") and time.monotonic() < wait:
         time.sleep(0.01)  # the keeper, who writes it, may outlive us for a moment
     assert text == "a\rb\né\r".encode()
@@ -279,7 +279,7 @@ def test_when_the_watcher_is_killed_the_script_runs_on(mode, number, tmp_path):
             return
     # It ends while nobody watches: that is kept to be told, once.
     assert gone(pid)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while (sessions := find_sessions()) and sessions[0].alive:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -320,7 +320,7 @@ def test_children_that_outlive_the_script_are_not_hung_up_on(tmp_path):
     )
     result = watched_in_terminal(["-c", code], env=environment())
     assert b"parent" in result.out and result.code == 0
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not file.exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -57,8 +57,8 @@ class Watched:
 
     def end(self) -> dict[str, Any]:
         """What `--json` would write."""
-        assert self.process.wait(30) == 0
-        self._reader.join(5)
+        assert self.process.wait(60) == 0
+        self._reader.join(60)
         report: dict[str, Any] = self.now["report"]
         return report
 

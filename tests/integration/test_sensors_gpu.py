@@ -44,7 +44,7 @@ class Reader:
         assert isinstance(reading, GpuReading)
         return reading
 
-    def until(self, wanted: Callable[[GpuReading], bool], seconds: float = 5.0) -> GpuReading:
+    def until(self, wanted: Callable[[GpuReading], bool], seconds: float = 60.0) -> GpuReading:
         end = time.monotonic() + seconds
         while True:
             reading = self.read()
@@ -56,7 +56,7 @@ class Reader:
     def close(self) -> None:
         assert self.process.stdin and self.process.stdout
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(60)
         self.process.stdout.close()
 
 
@@ -273,7 +273,7 @@ os._exit(0)
         env=stand_in.environment(library, script),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     hosts, stopping, gpu = out.stdout.split()

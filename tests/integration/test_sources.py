@@ -54,7 +54,7 @@ HEAD = "fixes=(Fix('quick', 'be quick'),), params=(Param('size', 3, 'how many'),
 def collect(
     source: Source,
     until: Callable[[list], bool],
-    seconds: float = 30.0,
+    seconds: float = 60.0,
     react: Callable[[list], None] | None = None,
 ) -> list:
     events: list = []
@@ -271,7 +271,7 @@ def test_the_child_leaves_when_the_watcher_is_killed(scenario_file, tmp_path):
     time.sleep(1.0)
     watcher.kill()
     watcher.wait()
-    child.wait(timeout=15)
+    child.wait(timeout=60)
     watcher.stdout.close()
 
 

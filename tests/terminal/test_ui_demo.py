@@ -119,7 +119,7 @@ async def test_the_app_plays_it_and_a_key_takes_over(tmp_path, monkeypatch):
     ui_source.freeze(monkeypatch, script)
     app = ui_source.app(tmp_path, script, demo=())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "measured: ×7" in text(app), 20)
+        await until(pilot, lambda: "measured: ×7" in text(app))
         assert "any key to take over" in text(app)
         await pilot.press("c")
         await pilot.pause()

@@ -259,7 +259,7 @@ class Screen:
         self.process.stdin.flush()
         return str(json.loads(self.process.stdout.readline()))
 
-    def until(self, *words: str, seconds: float = 30.0) -> str:
+    def until(self, *words: str, seconds: float = 60.0) -> str:
         end = time.monotonic() + seconds
         while True:
             seen = self.look()
@@ -288,7 +288,7 @@ def screen(library: Path, machine: stand_in.Script) -> Iterator[Screen]:
         yield found
         assert found.process.stdin
         found.process.stdin.close()
-        assert found.process.wait(20) == 0
+        assert found.process.wait(60) == 0
 
 
 def test_the_screen_follows_the_driver(screen, machine):
@@ -301,12 +301,12 @@ def test_the_screen_follows_the_driver(screen, machine):
     machine.put({"gpu.0.clock": 1200, "gpu.0.throttle": HEAT, "gpu.0.temperature": 91})
     screen.until("1,200 of 1,980 MHz", "held down by heat", "91 °C")
     machine.put({"gpu.0.power": stand_in.NOT_SUPPORTED})
-    screen.until("NA of 700 W", seconds=40)
+    screen.until("NA of 700 W")
     machine.put({"gpu.0.all": stand_in.LOST})
     seen = screen.until("fallen off the bus")
     assert "2.00 / 80.0 GiB" in seen and "held down" not in seen
     machine.put({"init": stand_in.NOT_LOADED, "generation": 2})
     screen.until("kernel module is not")
     machine.put({"init": 0, "gpu.0.all": None, "gpu.0.memory.used": 5 * GIB, "gpu.0.throttle": 0})
-    screen.until("5.00 / 80.0 GiB", seconds=60)
+    screen.until("5.00 / 80.0 GiB")
     assert screen.process.poll() is None

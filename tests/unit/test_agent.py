@@ -136,7 +136,7 @@ def test_a_watcher_that_does_not_read_never_blocks_the_program():
             agent.emit(Note("busy")) if written % 5000 == 0 else None
             written += 1
         longest = max(longest, time.monotonic() - start)
-    assert longest < 1.0  # a blocked send would have stayed for good
+    assert longest < 20.0  # a blocked send would have stayed for good; a busy machine takes a second
     decoder, count = Decoder(), 0
     threading.Thread(target=agent.close).start()
     while data := theirs.recv(1 << 20):
@@ -175,7 +175,7 @@ def test_commands_reach_the_program():
     agent = Agent(SocketChannel(ours), on_command=received.append)
     agent.start()
     theirs.send(encode(SetFixes(("a", "b"))))
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not received and time.monotonic() < deadline:
         time.sleep(0.01)
     agent.close()
@@ -203,7 +203,7 @@ def test_the_agents_own_errors_are_swallowed_and_told():
     agent = Agent(channel, on_command=obey)
     agent.start()
     channel.commands.put(SetFixes(()))
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not agent.errors and time.monotonic() < deadline:
         time.sleep(0.01)
     agent.close()
