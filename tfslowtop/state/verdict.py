@@ -83,8 +83,8 @@ def live(view: View, base: tuple[str, ...], cure: tuple[str, ...], kind: str = "
     if effect is None:
         cured = [e for m in view.marks if (e := _against_slow(m, base, cure)) is not None]
         effect = cured[-1] if cured else any_test.effect if any_test else None
-    elif effect.before.direction == "rising" and (latency is None or latency.direction != "rising"):
-        latency = effect.before  # side A of the test is the slow form, too, and may have run longer
+    if effect is not None and effect.before.direction == "rising":
+        latency = effect.before  # the same slow form, and the slope that is shown beside the effect
     stale = view.panel(STALE)
     gained = broken[-1].gained if broken else 0.0
     verdict = judge(latency, memory, effect, share, stale.now if stale else 0.0, gained)

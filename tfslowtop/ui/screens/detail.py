@@ -167,11 +167,17 @@ def show_curve(
     now: float,
     baseline: float | None = None,
 ) -> None:
-    """Draw the curve over the seconds before now, marked with the number of each fix where it was toggled."""
+    """Draw the curve over the seconds before now, marked with the number of each fix where it was toggled.
+
+    It takes its colour from its verdict.
+    """
     curve = panel.curve
     data = chart_data(panel, marks, baseline, lambda mark: mark_label(mark, fixes))
     span = len(curve.mid) * curve.width_ns / 1e9
     axis = XAxis(-span, 0.0, lambda value: f"-{duration(-value)}" if value < -0.5 else "now")
+    direction = panel.trend.direction if panel.trend else ""
+    chart.set_class(direction == "rising", "-rising")
+    chart.set_class(direction == "falling", "-falling")
     chart.update(data, now, x_axis=axis)
 
 

@@ -112,8 +112,9 @@ class Panel(Vertical, can_focus=True):
         if verdict:
             text.append(" " * max(2, width - text.cell_len - len(verdict) - 1))
             text.append(verdict, "bold" if direction in ("rising", "falling") else "")
-        self._line.set_class(direction == "rising", "-rising")
-        self._line.set_class(direction == "falling", "-falling")
+        for node in (self, self._line):  # the curve takes its colour from the verdict, too
+            node.set_class(direction == "rising", "-rising")
+            node.set_class(direction == "falling", "-falling")
         # Always one line, so that the screen needs no layout, four times a second.
         self._line.update(plain_text(text) if self._ascii else text, layout=False)
 

@@ -41,8 +41,8 @@ def newest_effect(view: View, fixes: Sequence[Fix]) -> NewestEffect | None:
     """Return what there is to show, or None if nothing was toggled or tested yet."""
     test = view.newest_comparison
     if test is not None:
-        pairs = f"{test.blocks} pairs of blocks{', running' if test.running else ''}"
-        return NewestEffect(f"A/B test, {pairs}", test.effect, "than side A", is_test=True)
+        pairs = f"{test.blocks} pairs{', running' if test.running else ''}"
+        return NewestEffect(f"A/B test: slow → fixed, {pairs}", test.effect, "than slow", is_test=True)
     segments = [n for n, segment in enumerate(view.segments) if segment.mark.changed]
     if not segments:
         return None
