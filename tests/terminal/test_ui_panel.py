@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import ui_source
 from screens import text, until
+from ui_source import Script
 
 
 @pytest.mark.parametrize(
@@ -28,3 +30,32 @@ async def test_as_much_as_there_is_room_for(play, size, said):
         assert panel._fit == shape
 
     await play(act, size)
+
+
+async def test_the_first_seconds_fill_the_width(tmp_path, monkeypatch):
+    script = Script(4)
+    ui_source.freeze(monkeypatch, script)
+    app = ui_source.app(tmp_path, script)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "80 it" in text(app))
+        assert app._lens.column_seconds == 0.1
+        script.play(10)
+        await until(pilot, lambda: app._lens.column_seconds == 0.25)
+        script.play(16)
+        await until(pilot, lambda: app._lens.column_seconds == 0.5)
+        script.play(60)
+        await until(pilot, lambda: "1,800 it" in text(app))
+        assert app._lens.column_seconds == 0.5
+
+
+@pytest.mark.parametrize("name", ["latency", "rss"])
+async def test_a_curve_has_the_colour_of_its_verdict(play, name):
+    async def act(pilot, app, script):
+        panel = app.screen.query_one(f"#panel-{name}")
+        await until(pilot, lambda: panel.has_class("-rising"))
+        alarm = panel.curve.get_component_rich_style("curve--bar").color
+        await pilot.press("1")
+        await until(pilot, lambda: not panel.has_class("-rising"))
+        assert panel.curve.get_component_rich_style("curve--bar").color != alarm
+
+    await play(act)

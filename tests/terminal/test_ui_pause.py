@@ -21,7 +21,7 @@ def chart(app) -> Chart:
 async def test_a_screen_that_is_opened_while_paused_shows_the_moment_of_the_pause(play):
     async def act(pilot, app, script):
         await pilot.press("space")
-        still = app._view
+        still = app._paused_view
         script.play(5)
         await until(pilot, lambda: app._view.iterations == 700)
         for key in ("F", "escape"):
@@ -57,7 +57,7 @@ async def test_a_toggle_while_paused_is_sent_and_shown_as_asked_for(play):
 async def test_while_paused_there_is_nothing_to_zoom(play):
     async def act(pilot, app, script):
         await pilot.press("space", "plus")
-        assert app._lens.column_seconds == 0.5
+        await until(pilot, lambda: app._lens.column_seconds == 0.5)
         await pilot.press("space", "plus")
         assert app._lens.column_seconds == 0.25
 

@@ -51,6 +51,8 @@ class WatchApp(TerminalApp):
     IDLE_AFTER, IDLE_REFRESH = 10.0, 1.0
     #: Seconds that one column of a curve may stand for.
     ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
+    #: The zoom that a run reaches by itself: it starts closer, so that its first seconds fill the width.
+    USUAL_ZOOM = 0.5
     #: What the help says about this app only.
     ABOUT = AppHelp()
     #: What is added to the sentence about a bug of ours.
@@ -70,6 +72,8 @@ class WatchApp(TerminalApp):
         self._baselines: dict[str, float] = {}
         self._cpu = (time.process_time(), time.monotonic())
         self._own_cpu = 0.0
+        self._zoomed = False
+        """Whether somebody has chosen a zoom."""
         self._explained: set[str] = set()
         """Why keys did nothing: each reason is given once."""
 
@@ -148,6 +152,8 @@ class WatchApp(TerminalApp):
         self._view = self._paused_view = None
         self._paused = False
         self._baselines = {}
+        if not self._zoomed:
+            self._lens.column_seconds = self.ZOOMS[0]
         run = Run(
             source,
             self._lens,
@@ -198,6 +204,7 @@ class WatchApp(TerminalApp):
         ended = event.view.ended is not None
         if first or ended:
             self.refresh_bindings()
+        self._widen(event.view)
         if ended:
             self.set_timer(_SETTLED, self._show)
         if not self._paused or ended:
@@ -239,6 +246,16 @@ class WatchApp(TerminalApp):
         refresh = REFRESH if self.is_attended() and not self._paused else self.IDLE_REFRESH
         busy = self._view is not None and self._view.cores_busy
         self._lens.refresh = 2 * refresh if busy else refresh
+
+    def _widen(self, view: View) -> None:
+        """Let columns stand for more time once what is known no longer fits, up to the usual zoom."""
+        panel = view.panel("latency")
+        if self._zoomed or panel is None or self._lens.column_seconds >= self.USUAL_ZOOM:
+            return
+        mid = panel.curve.mid.tolist()
+        first = next((n for n, value in enumerate(mid) if value == value), len(mid))  # not NaN
+        if len(mid) - first >= self._main.curve_columns:
+            self._lens.column_seconds = self.ZOOMS[self.ZOOMS.index(self._lens.column_seconds) + 1]
 
     def is_attended(self) -> bool:
         """Return whether somebody seems to be watching."""
@@ -315,6 +332,7 @@ class WatchApp(TerminalApp):
         self._show()
 
     def action_zoom(self, step: int) -> None:
+        self._zoomed = True
         index = self.ZOOMS.index(self._lens.column_seconds) + step
         self._lens.column_seconds = self.ZOOMS[min(max(index, 0), len(self.ZOOMS) - 1)]
 

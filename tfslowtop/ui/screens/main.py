@@ -137,6 +137,11 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         """Return the quantity that a panel shows: `gpu` shows one GPU's memory."""
         return f"gpu.{self._gpu}.memory" if panel == "gpu" else panel
 
+    @property
+    def curve_columns(self) -> int:
+        """The number of columns that a curve has."""
+        return self._panels["latency"].curve.columns or self.app.size.width
+
     def has_panel(self, gauge: str) -> bool:
         """Return whether a gauge of the target's own gets a panel."""
         return True
