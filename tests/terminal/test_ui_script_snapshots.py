@@ -34,6 +34,7 @@ def _compare(state, size, monkeypatch, snap_compare, **options):
     monkeypatch.setattr("tfslowtop.ui.screens.script._LISTS_EVERY", 0.0)
     source = Recorded(recording)
     app = ui_script.app(monkeypatch, source, **options)
+    app._zoomed = True  # widening takes a few views, and the scale of a curve remembers them
 
     async def before(pilot):
         await until(pilot, lambda: app._view is not None)
