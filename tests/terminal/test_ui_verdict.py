@@ -74,6 +74,7 @@ async def test_healthy_is_one_calm_line(monkeypatch, size):
     app = ui_script.app(monkeypatch, Recorded("custom_loop"))
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: "✓ Healthy: 1.84 ms per step" in text(app))
+        assert "input_signature" not in text(app), "advice would contradict it"
         assert app.screen.card.size.height == 1 and app.screen.card.has_class("-healthy")
         assert not app.check_action("findings", ()) or not app.screen.check_action("findings", ())
 

@@ -99,7 +99,7 @@ class ScriptScreen(MainScreen):
         self.table.show(view.streams)
         on_card = verdict.finding is not None
         self.findings.show(view.findings[on_card:], 1 + on_card)
-        self._summary.show(summarise(view))
+        self._summary.show(summarise(view, healthy=verdict.kind == "healthy"))
 
     def _prompt(self, view: View, now: float) -> str:
         """Return the question that the script has been waiting for an answer to, if it has for a while."""

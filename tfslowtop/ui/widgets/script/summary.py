@@ -26,12 +26,15 @@ class Summary(Static):
             self.update(Text(plain(text) if self._ascii else text))
 
 
-def summarise(view: View) -> str:
-    """Return the summary, a sentence per line."""
+def summarise(view: View, *, healthy: bool = False) -> str:
+    """Return the summary, a sentence per line.
+
+    Where the card says `healthy`, a few retraces at the start are not worth advice that would contradict it.
+    """
     if view.phase == PHASE_IMPORTING and view.ended is None:
         return ""
     said = [_describe_step(view)]
-    if not any(f.cause.startswith(("retrace", "function")) for f in view.findings):
+    if not healthy and not any(f.cause.startswith(("retrace", "function")) for f in view.findings):
         said += view.retraced[:1]  # too little for a finding, but the panel counts it: say why
     return "\n".join(line for line in [*said, *view.notes[-_NOTES:]] if line)
 
