@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
@@ -19,6 +20,14 @@ LONGEST = (
     "integration/faults/test_program.py",
     "integration/faults/test_signals.py",
     "integration/faults/test_surroundings.py",
+    "terminal/test_ui_screens.py",
+    "terminal/test_terminal.py",
+    "integration/test_machine_for_real.py",
+    "terminal/test_ui_snapshots.py",
+    "terminal/test_ui_machine.py",
+    "terminal/test_ui_script.py",
+    "integration/test_attach.py",
+    "integration/test_hooks.py",
 )
 
 
@@ -72,6 +81,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first; within a file the order stays."""
     ranks = {ROOT / "tests" / name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector off modules and tests, which stay: the apps of screen tests make it run often."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure() -> None:
