@@ -13,5 +13,5 @@ def integrate(y, steps):
 
 y0 = tf.random.normal([16, 8])
 for trial in range(5):
-    y1 = integrate(y0, 1000)
+    y1 = integrate(y0, 2500)
 print(y1.shape)
