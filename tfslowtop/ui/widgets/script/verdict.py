@@ -8,11 +8,10 @@ from typing import Literal
 
 from ....agent.protocol.names import GAUGE_CPU, PHASE_IMPORTING, PHASE_STARTING
 from ....diagnosis.finding import Finding
-from ....diagnosis.make import ms
 from ....export.wording import counted, readable
 from ....state.streams import StreamView
 from ....state.view import View
-from ...format import duration
+from ...format import duration, quantity
 from ...output_text import lines
 
 Kind = Literal["problem", "warning", "healthy", "crashed", "asking", "neutral"]
@@ -151,7 +150,7 @@ def _pace(view: View, step: StreamView) -> Verdict:
     enough = step.calls >= _ENOUGH_STEPS and step.seconds >= _ENOUGH_SECONDS
     if not enough and view.ended is None:
         return Verdict("neutral", f"Measuring … {counted(step.calls, 'step')} so far")
-    pace = f"{ms(step.median)} per step"
+    pace = f"{quantity(step.median, 's')} per step"
     direction = step.trend.direction if step.trend else "unclear"
     if direction == "rising":
         return Verdict("warning", f"{pace}, {step.words}; the cause is not known yet.")
