@@ -44,6 +44,7 @@ def _compare(state, size, monkeypatch, snap_compare, **options):
             await pilot.pause(2.5)  # the app writes everything once more when a run has ended
             return
         await until(pilot, lambda: sign in text(app))
+        await pilot.pause(2.5)
         await settled(pilot)
 
     return snap_compare(app, terminal_size=size, run_before=before)
