@@ -11,7 +11,7 @@ def act(x):
 
 memory = np.zeros(0)
 x = tf.ones([1, 8])
-for t in range(350):
+for t in range(600):
     sample = np.random.rand(4000) + float(act(x))
     memory = np.append(memory, sample)
     norm = (memory - memory.mean()) / (memory.std() + 1e-9)
