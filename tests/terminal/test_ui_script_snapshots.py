@@ -8,6 +8,8 @@ from screens import SIZES, text, until
 from test_ui_snapshots import settled
 from ui_script import Recorded
 
+from tfslowtop.ui.widgets.charts.drawing import StickyScale
+
 TRACEBACK = (
     'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\nValueError: bad data\n'
 )
@@ -29,12 +31,22 @@ def test_script_in_ascii(monkeypatch, snap_compare):
     assert _compare("findings", (80, 24), monkeypatch, snap_compare, ascii=True)
 
 
+_update = StickyScale.update
+
+
+def _forgetful(scale, peak, now):
+    """Scale to this view alone: how many views came before it, and when, differs from run to run."""
+    scale._upper = None
+    return _update(scale, peak, now)
+
+
 def _compare(state, size, monkeypatch, snap_compare, **options):
     recording, code, sign = STATES[state]
     monkeypatch.setattr("tfslowtop.ui.screens.script._LISTS_EVERY", 0.0)
+    monkeypatch.setattr(StickyScale, "update", _forgetful)
     source = Recorded(recording)
     app = ui_script.app(monkeypatch, source, **options)
-    app._zoomed = True  # widening takes a few views, and the scale of a curve remembers them
+    app._zoomed = True  # widening takes a few views
 
     async def before(pilot):
         await until(pilot, lambda: app._view is not None)
@@ -43,8 +55,8 @@ def _compare(state, size, monkeypatch, snap_compare, **options):
             await until(pilot, lambda: sign in text(app))
             await pilot.pause(2.5)  # the app writes everything once more when a run has ended
             return
-        await until(pilot, lambda: sign in text(app))
-        await pilot.pause(2.5)
+        # The status line comes after a second.
+        await until(pilot, lambda: sign in text(app) and "% CPU" in text(app))
         await settled(pilot)
 
     return snap_compare(app, terminal_size=size, run_before=before)
