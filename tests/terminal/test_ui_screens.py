@@ -226,16 +226,18 @@ async def test_where_nothing_can_be_seen_a_screen_only_closes(play):
     await play(act)
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark", "ansi-light"])
-async def test_every_screen_under_every_kind_of_theme(play, theme):
+async def test_every_screen_under_every_kind_of_theme(play):
     async def act(pilot, app, script):
-        app.theme = theme
-        for key in ("c", "F", "o", "question_mark"):
-            await pilot.press(key)
-            await pilot.pause()
+        for theme in ("textual-dark", "textual-light", "ansi-dark", "ansi-light"):
+            app.theme = theme
+            for key in ("c", "F", "o", "question_mark"):
+                await pilot.press(key)
+                await pilot.pause()
+                await pilot.press("escape")
+            await open_detail(pilot, app)
+            await until(pilot, lambda: "Distribution" in text(app))
             await pilot.press("escape")
-        await open_detail(pilot, app)
-        await until(pilot, lambda: "Distribution" in text(app))
+            await pilot.pause()
 
     await play(act)
 
