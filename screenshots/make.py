@@ -72,7 +72,7 @@ async def growing_graph() -> None:
     app = ScenarioApp(Options(all_entries(), start))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("plus")  # a quarter of a second per column fills the picture sooner
-        await until(pilot, lambda view: rising(view) and view.iterations > 450)
+        await until(pilot, lambda view: rising(view) and view.iterations > 900)
         save(pilot, "before")
         await pilot.press("1")
         await until(pilot, lambda view: bool(view.marks) and view.marks[0].effect is not None)
