@@ -13,6 +13,7 @@ GaugeName = NewType("GaugeName", str)
 TallyKind = NewType("TallyKind", str)
 TraceReason = NewType("TraceReason", str)
 PhaseName = NewType("PhaseName", str)
+Activity = NewType("Activity", str)
 
 # What a stream is.
 
@@ -178,6 +179,54 @@ PACKAGE_TRACING: Final = "tracing"
 """A tf.function is being traced."""
 PACKAGE_UNKNOWN: Final = "python"
 PACKAGE_NUMPY: Final = "numpy"
+PACKAGE_TENSORFLOW: Final = "tensorflow"
+
+# What the main thread does at a moment. Every second of the account of time belongs to one of these.
+
+ACTIVITY_TRACE: Final = Activity("trace")
+"""Tracing and compiling: the whole call of a function that is traced, its first run included."""
+ACTIVITY_GRAPH: Final = Activity("graph")
+"""Compiled functions and Session.run."""
+ACTIVITY_EAGER: Final = Activity("eager")
+"""TensorFlow outside compiled functions: eager ops, gradients, variables."""
+ACTIVITY_DATA: Final = Activity("data")
+"""Waiting for the next element of a dataset."""
+ACTIVITY_DEVICE: Final = Activity("device")
+"""Pulling results to the host and pushing arrays to the device."""
+ACTIVITY_PYTHON_OP: Final = Activity("python-op")
+"""A compiled function waits for Python that it calls back."""
+ACTIVITY_BUILD: Final = Activity("build")
+"""Creating or loading models, optimizers, variables, datasets and Sessions."""
+ACTIVITY_FRAMEWORK: Final = Activity("framework")
+"""Keras' own Python."""
+ACTIVITY_WRITE: Final = Activity("write")
+"""Logs, checkpoints, summaries, files, print."""
+ACTIVITY_GC: Final = Activity("gc")
+ACTIVITY_OWN: Final = Activity("own")
+"""The user's Python, and C that it calls directly."""
+ACTIVITY_LIBRARY: Final = Activity("library")
+"""NumPy and other libraries."""
+ACTIVITY_WAIT: Final = Activity("wait")
+"""Waiting for another thread or process."""
+ACTIVITY_UNKNOWN: Final = Activity("unknown")
+"""Nothing is known about it: no sample was taken."""
+
+ACTIVITIES: Final = (
+    ACTIVITY_TRACE,
+    ACTIVITY_GRAPH,
+    ACTIVITY_EAGER,
+    ACTIVITY_DATA,
+    ACTIVITY_DEVICE,
+    ACTIVITY_PYTHON_OP,
+    ACTIVITY_BUILD,
+    ACTIVITY_FRAMEWORK,
+    ACTIVITY_WRITE,
+    ACTIVITY_GC,
+    ACTIVITY_OWN,
+    ACTIVITY_LIBRARY,
+    ACTIVITY_WAIT,
+    ACTIVITY_UNKNOWN,
+)
 
 # What a line does through C that no frame shows: the symbol of a TALLY_WHERE.
 
