@@ -13,6 +13,7 @@ from ..stats.effect import Effect
 from ..stats.series import Curve
 from ..stats.spread import Spread
 from ..stats.trend import Trend
+from .account import AccountView
 from .streams import StreamView
 
 #: Characters of the target's own output that are kept.
@@ -135,6 +136,8 @@ class View:
     """Whether every core of the machine was busy during the last second."""
     output: str = ""
     """The end of the target's own output."""
+    account: AccountView = field(default_factory=AccountView)
+    """Where the time goes."""
     readings: Mapping[str, float] = field(default_factory=dict)
     """The newest value of each gauge of the sensors and of TensorFlow's allocator."""
     histories: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
