@@ -92,6 +92,11 @@ class Finding:
     def with_symptoms(self, symptoms: tuple[Finding, ...]) -> Finding:
         return replace(self, symptoms=symptoms)
 
+    def with_cost(self, cost: float, seconds: float) -> Finding:
+        """Return the finding with another cost; the program ran for `seconds`."""
+        share = cost / seconds if seconds > 0 else 0.0
+        return replace(self, cost_seconds=cost, share=share, basis="at most")
+
     @property
     def key(self) -> tuple[str, str, int]:
         return self.cause, self.file, self.line
