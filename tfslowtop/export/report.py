@@ -11,6 +11,7 @@ from ..state.session import Session
 from ..state.streams import StreamView
 from ..state.view import View
 from ..stats.trend import Trend
+from .account import account_as_json
 from .findings import finding, verdict
 from .wording import readable
 
@@ -32,6 +33,7 @@ def report(
             "wall_seconds": session.elapsed(view.at),
         },
         "streams": [_stream(s) for s in view.streams],
+        "account": account_as_json(view.account),
         "traces": [_traces(f) for f in session.retraces.functions.values()],
         "gauges": {name: _gauge(session, name) for name in sorted(session.gauges)},
         "findings": [finding(f) for f in view.findings],

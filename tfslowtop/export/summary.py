@@ -9,6 +9,7 @@ from ..clean import clean
 from ..diagnosis.make import ms
 from ..state.session import Session
 from ..state.view import View
+from .account import describe_account
 from .findings import describe_findings
 from .wording import counted, readable, times
 
@@ -30,6 +31,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) 
             f"p95 {ms(step.p95)}, {step.words or 'unclear'}"
         )
     lines += describe_findings(view)
+    lines += describe_account(view.account)
     lines += [f"  note: {text}" for text in view.notes]
     if view.lost:
         lines.append(f"  dropped: {counted(view.lost, 'sample')}")

@@ -11,6 +11,7 @@ from textual.geometry import Size
 from ...state.view import View
 from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..frame import Frame
+from ..widgets.script.account_bar import AccountBar
 from ..widgets.script.findings import FindingList
 from ..widgets.script.streams import StreamTable
 from ..widgets.script.summary import Summary, summarise
@@ -33,6 +34,7 @@ class ScriptScreen(MainScreen):
     BINDINGS = [
         Binding("d", "findings", "Findings", tooltip="Go to the findings; enter opens one"),
         Binding("o", "app.output", "Output", tooltip="Show the script's output"),
+        Binding("w", "app.account", "Where", tooltip="Show where the time goes, line by line"),
         Binding("i", "internal", "Internal", show=False, tooltip="Show or hide library functions"),
     ]
 
@@ -46,6 +48,7 @@ class ScriptScreen(MainScreen):
         self._summary = Summary(ascii=ascii)
         self.findings = FindingList(ascii=ascii)
         self.findings.display = False
+        self._account = AccountBar(ascii=ascii)
         self.table = StreamTable(ascii=ascii, readonly=readonly)
         self._listed: tuple[View | None, Size, float] = (None, Size(), 0.0)
 
@@ -55,6 +58,7 @@ class ScriptScreen(MainScreen):
     def compose_above(self) -> ComposeResult:
         yield self.card
         yield self.findings
+        yield self._account
 
     def compose_below(self) -> ComposeResult:
         yield self._summary
@@ -97,6 +101,7 @@ class ScriptScreen(MainScreen):
             return
         self._listed = (view, self.size, now)
         self.table.show(view.streams)
+        self._account.show(view.account)
         on_card = verdict.finding is not None
         self.findings.show(view.findings[on_card:], 1 + on_card)
         self._summary.show(summarise(view, healthy=verdict.kind == "healthy"))
