@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ..agent.protocol.names import (
+    PACKAGE_KERAS,
+    PACKAGE_TENSORFLOW,
+    PACKAGE_TRACING,
+    PACKAGE_UNKNOWN,
+    TALLY_WHERE,
+)
 from ..state.activities import waits, writes
 from .facts import Facts, Site, TallyFacts
 
 #: Packages whose time is TensorFlow's own, or not the program's doing.
-_NOT_PYTHON = ("tensorflow", "keras", "tf_keras", "tracing", "gc", "python", "importlib")
+_NOT_PYTHON = (
+    PACKAGE_TENSORFLOW,
+    PACKAGE_KERAS,
+    "tf_keras",
+    PACKAGE_TRACING,
+    "gc",
+    PACKAGE_UNKNOWN,
+    "importlib",
+)
+
 #: A function that spends this share of its time writing exists to write, so that all it does counts as writing;
 #: unless TensorFlow takes this share of it, because then it computes something of its own.
 LOGS = 0.2
@@ -53,7 +69,7 @@ GOES_ON = 0.1
 
 def sightings(facts: Facts, late: float = GOES_ON) -> Iterator[tuple[TallyFacts, Busy]]:
     """Iterate over sightings at lines of the user that are still in use; over all, if `late` is below 0."""
-    found = (c for c in facts.tallies_of("where") if c.late > late and c.is_users)
+    found = (c for c in facts.tallies_of(TALLY_WHERE) if c.late > late and c.is_users)
     return ((c, busy(c)) for c in found)
 
 

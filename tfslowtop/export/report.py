@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import __version__
+from ..agent.protocol.names import GaugeName
 from ..state.retraces import INNOCENT, FunctionTraces
 from ..state.session import Session
 from ..state.streams import StreamView
@@ -99,6 +100,6 @@ def _traces(f: FunctionTraces) -> dict[str, Any]:
     }
 
 
-def _gauge(session: Session, name: str) -> dict[str, Any]:
+def _gauge(session: Session, name: GaugeName) -> dict[str, Any]:
     first, last, largest, slope = session.gauges.summary(name)
     return {"first": first, "last": last, "max": largest, "slope_per_step": slope}

@@ -18,6 +18,8 @@ from ..agent.protocol.names import (
     ACTIVITY_UNKNOWN,
     ACTIVITY_WAIT,
     ACTIVITY_WRITE,
+    MODULE_FILE,
+    PACKAGE_KERAS,
     PACKAGE_TENSORFLOW,
     PACKAGE_USER,
     TALLY_FLUSH,
@@ -45,10 +47,10 @@ NAMES: dict[Activity, str] = {
 
 #: Modules in which a thread waits for another one.
 _WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
-_KERAS = ("keras", "tf_keras")
+_KERAS = (PACKAGE_KERAS, "tf_keras")
 #: Modules that write logs and files, and the prefixes of their functions that do: the same modules also read.
 _KEEPS = (
-    "file", "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas",
+    MODULE_FILE, "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas",
     "sqlite3", "shelve", "tensorboard", "tensorboardX", "wandb", "mlflow", "tensorflow.python.summary",
     "tensorflow.python.ops.summary", "tensorflow.python.ops.io_ops", "tensorflow.python.ops.gen_io_ops",
 )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..agent.protocol.events import Gauge
+from ..agent.protocol.names import GAUGE_RSS, GaugeName
 from ..stats.blocks import Ints, RecentRows
 from ..stats.series import Series
 from ..stats.trend import Trend, describe, describe_leak, slope
@@ -16,7 +17,7 @@ from .curves import filled
 from .view import PanelView, Window
 
 #: How the name of a gauge in bytes ends; all others are counts.
-_BYTES = ("rss", "memory")
+_BYTES = (GAUGE_RSS, "memory")
 #: Growth of memory in bytes that matters.
 _MATTERS = float(4 << 20)
 _POINTS = 4096
@@ -41,12 +42,12 @@ class _Gauge:
 
 class Gauges:
     def __init__(self) -> None:
-        self._all: dict[str, _Gauge] = {}
+        self._all: dict[GaugeName, _Gauge] = {}
         self._recomputed = 0
         self.full = False
         """Whether a gauge was refused because there are too many."""
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[GaugeName]:
         return iter(self._all)
 
     def add(self, readings: Iterable[Gauge], times: Ints, iterations: int, since: int) -> None:
@@ -55,7 +56,7 @@ class Gauges:
 
         What was read before `since`, the last toggle, says nothing about what came after it.
         """
-        new: dict[str, list[Gauge]] = {}
+        new: dict[GaugeName, list[Gauge]] = {}
         for reading in readings:
             new.setdefault(reading.name, []).append(reading)
         for name, some in new.items():
@@ -88,24 +89,24 @@ class Gauges:
                 index, values = gauge.points.last(_POINTS)
                 gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
 
-    def trend(self, name: str) -> Trend | None:
+    def trend(self, name: GaugeName) -> Trend | None:
         return self._all[name].trend if name in self._all else None
 
-    def summary(self, name: str) -> tuple[float, float, float, float | None]:
+    def summary(self, name: GaugeName) -> tuple[float, float, float, float | None]:
         """Return first, last and largest value, and the slope per step where one can be given."""
         gauge = self._all[name]
         has_slope = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
         line = gauge.trend.slope if gauge.trend is not None and has_slope else None
         return gauge.first, gauge.series.last, gauge.series.maximum, line
 
-    def rise(self, name: str) -> float:
+    def rise(self, name: GaugeName) -> float:
         """Return by how much the last third of the steps is above the first; the first tenth is a warm-up."""
         values = self._all[name].points.last(_POINTS)[1]
         values = values[len(values) // 10 :]
         third = len(values) // 3
         return float(values[-third:].min() - values[:third].max()) if third >= _FEW else 0.0
 
-    def paces(self, name: str, parts: int) -> tuple[float, ...]:
+    def paces(self, name: GaugeName, parts: int) -> tuple[float, ...]:
         """Return what a count gains per iteration, in equal parts of the iterations after a warm-up; nothing
         where there are too few readings."""
         if name not in self._all:
@@ -122,7 +123,7 @@ class Gauges:
         return [_panel(name, gauge, window) for name, gauge in self._all.items()]
 
 
-def _panel(name: str, gauge: _Gauge, window: Window) -> PanelView:
+def _panel(name: GaugeName, gauge: _Gauge, window: Window) -> PanelView:
     unit = "B" if name.endswith(_BYTES) else ""
     spread = gauge.series.spread()
     median, p95 = spread.quantiles((0.5, 0.95))

@@ -73,7 +73,7 @@ class Session:
         self.failure: events.Failed | None = None
         self.ended: events.Ended | None = None
         self.output = ""
-        self.readings: dict[str, float] = {}
+        self.readings: dict[GaugeName, float] = {}
         self.about = events.About("", ())
         """Empty until TensorFlow has been imported."""
         self._findings: tuple[Finding, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..agent.protocol.events import Ended, Failed, Trace
-from ..agent.protocol.names import PHASE_STARTING
+from ..agent.protocol.names import PHASE_STARTING, GaugeName, PhaseName
 from ..diagnosis.finding import Finding
 from ..stats.effect import Effect
 from ..stats.series import Curve
@@ -94,7 +94,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    phase: str
+    phase: PhaseName
     phase_detail: str
     phase_since: int
     at: int
@@ -138,9 +138,9 @@ class View:
     """The end of the target's own output."""
     account: AccountView = field(default_factory=AccountView)
     """Where the time goes."""
-    readings: Mapping[str, float] = field(default_factory=dict)
+    readings: Mapping[GaugeName, float] = field(default_factory=dict)
     """The newest value of each gauge of the sensors and of TensorFlow's allocator."""
-    histories: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    histories: Mapping[GaugeName, tuple[float, ...]] = field(default_factory=dict)
     """One value a second of a few of them, newest last; NaN where there was none."""
     gpus: tuple[Gpu, ...] = ()
     no_gpu: str = ""

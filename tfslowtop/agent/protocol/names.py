@@ -111,12 +111,36 @@ GPU_PREFIX: Final = "gpu."
 TF_GPU_PREFIX: Final = "tf.gpu."
 
 
-def gpu_gauge(label: str, quantity: str) -> GaugeName:
+# What is read of one GPU: how the names of its gauges end. Among the readings of a single device these are
+# the whole names, and those of TensorFlow's allocator begin with `tf.`.
+
+GPU_MEMORY: Final = GaugeName("memory")
+GPU_MEMORY_TOTAL: Final = GaugeName("memory.total")
+GPU_MEMORY_OWN: Final = GaugeName("memory.own")
+GPU_MEMORY_OTHERS: Final = GaugeName("memory.others")
+GPU_UTILISATION: Final = GaugeName("utilisation")
+GPU_UTILISATION_OWN: Final = GaugeName("utilisation.own")
+GPU_UTILISATION_OTHERS: Final = GaugeName("utilisation.others")
+GPU_CLOCK: Final = GaugeName("clock")
+GPU_CLOCK_MAX: Final = GaugeName("clock.max")
+GPU_THROTTLE: Final = GaugeName("throttle")
+GPU_TEMPERATURE: Final = GaugeName("temperature")
+GPU_POWER: Final = GaugeName("power")
+GPU_POWER_LIMIT: Final = GaugeName("power.limit")
+GPU_PCIE_RX: Final = GaugeName("pcie.rx")
+GPU_PCIE_TX: Final = GaugeName("pcie.tx")
+GPU_LOST: Final = GaugeName("lost")
+TF_GPU_MEMORY: Final = GaugeName("tf.memory")
+TF_GPU_PEAK: Final = GaugeName("tf.peak")
+TF_GPU_LIMIT: Final = GaugeName("tf.limit")
+
+
+def gpu_gauge(label: str, quantity: GaugeName) -> GaugeName:
     """Name a gauge that the driver reads for a device: `gpu.0.memory`, `gpu.0:1.memory` for a MIG slice."""
     return GaugeName(f"{GPU_PREFIX}{label}.{quantity}")
 
 
-def tf_gpu_gauge(number: int, quantity: str) -> GaugeName:
+def tf_gpu_gauge(number: int | str, quantity: str) -> GaugeName:
     """Name a gauge of TensorFlow's own allocator for a device: `tf.gpu.0.memory`."""
     return GaugeName(f"{TF_GPU_PREFIX}{number}.{quantity}")
 
@@ -180,6 +204,7 @@ PACKAGE_TRACING: Final = "tracing"
 PACKAGE_UNKNOWN: Final = "python"
 PACKAGE_NUMPY: Final = "numpy"
 PACKAGE_TENSORFLOW: Final = "tensorflow"
+PACKAGE_KERAS: Final = "keras"
 
 # What the main thread does at a moment. Every second of the account of time belongs to one of these.
 

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Static
 
+from ...agent.protocol.names import STREAM_KERNEL
 from ...scenario import Fix
 from ...state.view import Mark, PanelView, View
 from ...stats.effect import Effect, describe_slopes
@@ -81,7 +82,7 @@ class DetailScreen(LiveScreen):
     def _subject(self, view: View) -> str:
         """Name the quantity; of a script's latency, also the stream that it belongs to."""
         step = next((s for s in view.streams if s.is_step), None)
-        if self.quantity == "latency" and step is not None and step.kind != "kernel":
+        if self.quantity == "latency" and step is not None and step.kind != STREAM_KERNEL:
             return f"latency of {display_name(step)}"
         return panel_title(self.quantity)
 

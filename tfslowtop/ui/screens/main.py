@@ -13,6 +13,15 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from ...agent.protocol.events import Failed
+from ...agent.protocol.names import (
+    GAUGE_RSS,
+    GPU_LOST,
+    GPU_MEMORY,
+    GPU_PREFIX,
+    TF_GPU_PREFIX,
+    gpu_gauge,
+    tf_gpu_gauge,
+)
 from ...scenario import ScenarioError
 from ...state.view import View
 from ..format import headline, plain_text
@@ -24,7 +33,7 @@ from ..widgets.machine.gpus import gpus_of, shown_gpu, used_of_total
 from .terminal_size import SMALLEST, LatestSizeOnly, TooSmallNotice, is_too_small
 
 #: The panels that are always there; those of the target's own gauges come after them.
-STANDARD_PANELS = ("latency", "rss", "gpu", "retraces")
+STANDARD_PANELS = ("latency", GAUGE_RSS, "gpu", "retraces")
 
 #: Seconds between two headlines: the iteration count always changes, and once a second shows that it lives.
 _HEADLINE_EVERY = 0.95
@@ -121,21 +130,21 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         """Show the one device that the target uses; the machine screen has them all."""
         panel = self._panels["gpu"]
         self._gpu = shown_gpu(view, self._gpu)
-        shown = view.panel(f"gpu.{self._gpu}.memory")
+        shown = view.panel(gpu_gauge(self._gpu, GPU_MEMORY))
         panel.set_class(shown is None or bool(view.no_gpu), "-folded")
         if shown is None or view.no_gpu:
             panel.write_line((), note=view.no_gpu or "looking for one …")
             return
         count = len(gpus_of(view))
         panel.heading = f"GPU {self._gpu} of {count}, memory" if count > 1 else panel_title("gpu")
-        lost = view.readings.get(f"gpu.{self._gpu}.lost")
+        lost = view.readings.get(gpu_gauge(self._gpu, GPU_LOST))
         note = "it has fallen off the bus" if lost else ""
         baseline = baselines.get(shown.name)
         panel.show(shown, view.marks, now, baseline, note, used_of_total(view, self._gpu))
 
     def quantity_of(self, panel: str) -> str:
         """Return the quantity that a panel shows: `gpu` shows one GPU's memory."""
-        return f"gpu.{self._gpu}.memory" if panel == "gpu" else panel
+        return gpu_gauge(self._gpu, GPU_MEMORY) if panel == "gpu" else panel
 
     @property
     def curve_columns(self) -> int:
@@ -150,7 +159,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         if name in self._panels:
             return self._panels[name]
         # The GPUs share a panel; of TensorFlow's allocator the first device stands for all.
-        shared = name.startswith(("gpu.", "tf.gpu.")) and name != "tf.gpu.0.memory"
+        shared = name.startswith((GPU_PREFIX, TF_GPU_PREFIX)) and name != tf_gpu_gauge(0, "memory")
         if shared or not self.has_panel(name):
             return None
         if name not in self._extra_panels:

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Size
 
+from ...agent.protocol.names import GAUGE_GRAPH_OPS, GAUGE_OPEN_SESSIONS, GAUGE_TENSORS_KEPT
 from ...state.view import View
 from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..frame import Frame
@@ -21,7 +22,7 @@ from .main import MainScreen
 
 #: The gauges of a script that get a curve; the others are for the diagnosis and the JSON.
 _GAUGES_WITH_PANEL = frozenset(
-    {"graph ops", "open sessions", "tensors kept", "Python ops", "waiting for data"}
+    {GAUGE_GRAPH_OPS, GAUGE_OPEN_SESSIONS, GAUGE_TENSORS_KEPT, "Python ops", "waiting for data"}
 )
 #: Seconds between two versions of the lists: people read them slowly.
 _LISTS_EVERY = 0.9

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
+from ....agent.protocol.names import GAUGE_RSS, GPU_PREFIX, TF_GPU_PREFIX
 from ....state.view import Mark, PanelView
 from ...format import SIGNS, plain_text, quantity
 from .chart import Plot
@@ -20,7 +21,7 @@ from .drawing import OUTLIERS, CurveData
 #: What a quantity is called on the screen; other names are shown as they are.
 NAMES = {
     "latency": "latency per iteration",
-    "rss": "host memory",
+    GAUGE_RSS: "host memory",
     "gpu": "GPU memory",
     "Python ops": "time in Python ops",
     "waiting for data": "time waiting for data",
@@ -31,9 +32,9 @@ SHORT = {"latency": "latency", "Python ops": "Python ops", "waiting for data": "
 
 def panel_title(name: str) -> str:
     """Return what a quantity is called on the screen."""
-    if name.startswith("gpu.") and name.endswith(".memory"):
+    if name.startswith(GPU_PREFIX) and name.endswith(".memory"):
         return f"GPU {name.split('.')[1]} memory"
-    if name.startswith("tf.gpu."):
+    if name.startswith(TF_GPU_PREFIX):
         return f"TensorFlow's memory on GPU:{name.split('.')[2]}"
     return NAMES.get(name, name)
 

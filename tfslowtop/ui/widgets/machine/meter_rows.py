@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from rich.text import Text
 
+from ....agent.protocol.names import GaugeName
 from ...format import plain
 from ..charts.drawing import CurveData, draw, nice_ceiling
 
@@ -24,7 +25,7 @@ class MeterRow:
     label: str
     parts: tuple[str, ...]
     """The text beside the label; lines break between these parts first."""
-    history: str = ""
+    history: GaugeName | None = None
     """The name of the reading that its curve shows."""
     upper: float | None = None
     """The value at the top of the curve; None takes a round number above all values."""
@@ -35,7 +36,7 @@ class MeterRow:
 
 def write_rows(
     rows: Sequence[MeterRow],
-    histories: Mapping[str, Sequence[float]],
+    histories: Mapping[GaugeName, Sequence[float]],
     width: int,
     ascii: bool,
     colour: str = "",
