@@ -72,8 +72,8 @@ def main() -> None:
     if scenario == str(SIX):
         for panel in ("latency", "host memory", "retraces", "results kept", "wave", "saw"):
             assert panel in terminal.text, f"no panel {panel}:\n{terminal.text}"
-    report(terminal, "at the keys", min(seconds, ScenarioApp.ALONE_AFTER - 1), "k")
-    cost(terminal, ScenarioApp.ALONE_AFTER + 1)
+    report(terminal, "at the keys", min(seconds, ScenarioApp.IDLE_AFTER - 1), "k")
+    cost(terminal, ScenarioApp.IDLE_AFTER + 1)
     report(terminal, "left alone", seconds)
     terminal.press(" ")
     terminal.wait_for("PAUSED", 5)
