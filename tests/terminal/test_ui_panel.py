@@ -53,9 +53,9 @@ async def test_a_curve_has_the_colour_of_its_verdict(play, name):
     async def act(pilot, app, script):
         panel = app.screen.query_one(f"#panel-{name}")
         await until(pilot, lambda: panel.has_class("-rising"))
-        alarm = panel.curve.get_component_rich_style("curve--bar").color
+        alarm = panel.get_component_rich_style("curve--bar").color
         await pilot.press("1")
         await until(pilot, lambda: not panel.has_class("-rising"))
-        assert panel.curve.get_component_rich_style("curve--bar").color != alarm
+        assert panel.get_component_rich_style("curve--bar").color != alarm
 
     await play(act)

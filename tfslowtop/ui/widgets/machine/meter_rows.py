@@ -11,7 +11,8 @@ import numpy as np
 from rich.text import Text
 
 from ...format import plain
-from ..charts.drawing import CurveData, draw, nice_ceiling
+from ..charts.drawing import CurveData, draw
+from ..charts.scale import nice_ceiling
 
 #: Shown for what the system does not report.
 NA = "NA"
