@@ -57,9 +57,9 @@ async def test_a_toggle_while_paused_is_sent_and_shown_as_asked_for(play):
 async def test_while_paused_there_is_nothing_to_zoom(play):
     async def act(pilot, app, script):
         await pilot.press("space", "plus")
-        await until(pilot, lambda: app._lens.column_seconds == 0.5)
+        await until(pilot, lambda: app._lens.column_seconds == 0.25)
         await pilot.press("space", "plus")
-        assert app._lens.column_seconds == 0.25
+        assert app._lens.column_seconds == 0.1
 
     await play(act)
 
