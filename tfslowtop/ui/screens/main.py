@@ -165,7 +165,8 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         lost = view.readings.get(f"gpu.{self._gpu}.lost")
         note = "it has fallen off the bus" if lost else ""
         baseline = baselines.get(shown.name)
-        panel.show(shown, view.marks, now, baseline, note, used_of_total(view, self._gpu))
+        used, _, share = used_of_total(view, self._gpu).rstrip(")").partition(" (")
+        panel.show(shown, view.marks, now, baseline, note, (used, share) if share else (used,))
 
     def quantity_of(self, panel: str) -> str:
         """Return the quantity that a panel shows: `gpu` shows one GPU's memory."""

@@ -38,6 +38,8 @@ OUTLIERS = 6
 _OUTLYING = 0.05
 #: ... if they exceed the rest by this factor; less would cut the peaks of a curve that has none.
 _FAR = 1.6
+#: The share of columns up to which clipped maxima are marked.
+_RARE = 0.25
 #: The median of so many newest columns always fits: a level that stays is no outlier.
 _NEWEST = 5
 
@@ -202,6 +204,13 @@ def _bounds(data: CurveData) -> tuple[Floats, Floats]:
     )
 
 
+def _is_beyond(mid: Floats, hi: Floats, upper: float) -> NDArray[np.bool_]:
+    """Return the columns to mark as clipped: of maxima only if they are rare, or the mark says nothing."""
+    beyond: NDArray[np.bool_] = hi > upper
+    rare = beyond.sum() <= _RARE * max(1, np.isfinite(hi).sum())
+    return beyond if rare else mid > upper
+
+
 Grid = tuple[NDArray[np.uint32], NDArray[np.uint8]]
 """Code points and role numbers, by row from the top and by cell."""
 
@@ -227,8 +236,7 @@ def _draw_bars(data: CurveData, height: int, upper: float, glyphs: _Glyphs) -> G
         chars[free], roles[free] = glyphs.ghost, _GHOST
         # Inside the bars every other cell is notched: a dotted line that needs no colour.
         chars[here & (filled == 8) & (np.arange(len(known)) % 2 == 0)] = glyphs.ghost_in_bar
-    beyond = hi > upper
-    chars[0, beyond] = glyphs.beyond
+    chars[0, _is_beyond(data.mid, hi, upper)] = glyphs.beyond
     for column in data.marks:
         if 0 <= column < len(known):
             chars[:, column], roles[:, column] = glyphs.mark, _MARK
@@ -261,7 +269,7 @@ def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
         dotted = _cells((dots == _levels(data.ghost, upper, top)) & seen)
         free = (dotted > 0) & (line == 0)
         chars[free], roles[free] = _BRAILLE + dotted[free], _GHOST
-    chars[0, np.flatnonzero(hi > upper) // 2] = _BLOCK.beyond
+    chars[0, np.flatnonzero(_is_beyond(data.mid, hi, upper)) // 2] = _BLOCK.beyond
     for column in data.marks:
         if 0 <= column < len(known):
             cell = column // 2

@@ -216,8 +216,9 @@ class Panel(Chart, can_focus=True):
         """
         if self._fit[0] != width:
             self._fit = (width, 0)
-        short = SHORT.get(self.quantity, self.heading) if self.heading == panel_title(self.quantity) else ""
-        shapes = self._head.shapes(self.heading, short or self.heading)
+        known = self.heading == panel_title(self.quantity)
+        short = SHORT.get(self.quantity, self.heading) if known else self.heading.removesuffix(", memory")
+        shapes = self._head.shapes(self.heading, short)
         if self.heading == NAMES["rss"]:  # since when it grows matters more than its total
             shapes[-1:] = self._head.shapes("memory", "memory")[-3:]
         for level, (heading, numbers, verdict) in enumerate(shapes):
@@ -257,7 +258,7 @@ class Panel(Chart, can_focus=True):
         now: float,
         baseline: float | None = None,
         note: str = "",
-        instead: str = "",
+        instead: tuple[str, ...] = (),
         label: Callable[[Mark], str] = lambda mark: "",
     ) -> None:
         """Show numbers and curve; `instead` replaces the view's numbers."""
@@ -268,7 +269,7 @@ class Panel(Chart, can_focus=True):
         if now - self._written_at >= _WRITTEN_EVERY or not self._head.numbers:
             self._written_at = now
             direction = view.trend.direction if view.trend and known else ""
-            numbers = ((instead,) if instead else _numbers(view)) if known else ()
+            numbers = (instead or _numbers(view)) if known else ()
             if self.quantity == "rss":
                 self.heading = NAMES["rss"] if view.has_base else "memory"
             self._head = Head(numbers, direction, view.words if known else "", note)
