@@ -91,7 +91,7 @@ class Head:
             *((short, numbers[:n], verdict) for n in range(len(numbers), 0, -1)),
             (short, numbers[:1], brief),
             (short, numbers[:1], sign),
-            (short, (), sign),
+            (short, numbers[:1], ""),
         ]
 
 
