@@ -112,7 +112,7 @@ def test_every_size_works_and_too_small_says_so(open_app, scenario_file):
         terminal.resize(width, height)
         terminal.wait_for(
             lambda text: all(
-                part in text for part in ("latency", "host memory", "retraces", "mend it", "q Quit")
+                part in text for part in ("latency", "memory since start", "retraces", "mend it", "q Quit")
             )
         )
     terminal.resize(40, 10)

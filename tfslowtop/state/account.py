@@ -9,7 +9,7 @@ without a sample waits for the next one. So the cells add up to the whole time b
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -176,17 +176,15 @@ class _Samples:
     """What samples of the main thread saw, in nanoseconds."""
 
     def __init__(self) -> None:
-        self.free: defaultdict[Cell, int] = defaultdict(int)
+        self.free: Counter[Cell] = Counter()
         """Outside timed calls."""
-        self.lines: defaultdict[StreamKind, defaultdict[Line, int]] = defaultdict(lambda: defaultdict(int))
+        self.lines: defaultdict[StreamKind, Counter[Line]] = defaultdict(Counter)
         """Inside timed calls, by their kind: the lines that make such calls."""
 
     def add(self, other: _Samples) -> None:
-        for cell, wall in other.free.items():
-            self.free[cell] += wall
+        self.free.update(other.free)
         for kind, lines in other.lines.items():
-            for line, wall in lines.items():
-                self.lines[kind][line] += wall
+            self.lines[kind].update(lines)
 
 
 class Account:

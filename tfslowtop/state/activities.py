@@ -50,9 +50,10 @@ _WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_
 _KERAS = (PACKAGE_KERAS, "tf_keras")
 #: Modules that write logs and files, and the prefixes of their functions that do: the same modules also read.
 _KEEPS = (
-    MODULE_FILE, "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas",
-    "sqlite3", "shelve", "tensorboard", "tensorboardX", "wandb", "mlflow", "tensorflow.python.summary",
-    "tensorflow.python.ops.summary", "tensorflow.python.ops.io_ops", "tensorflow.python.ops.gen_io_ops",
+    MODULE_FILE, "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy",
+    "pandas", "sqlite3", "shelve", "tensorboard", "tensorboardX", "wandb", "mlflow",
+    "tensorflow.python.summary", "tensorflow.python.ops.summary", "tensorflow.python.ops.io_ops",
+    "tensorflow.python.ops.gen_io_ops",
 )  # fmt: skip
 _WRITES = (
     "add_", "critical", "debug", "dump", "error", "flush", "imsave", "imwrite", "info", "log", "save", "to_",

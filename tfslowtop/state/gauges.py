@@ -10,7 +10,7 @@ import numpy as np
 
 from ..agent.protocol.events import Gauge
 from ..agent.protocol.names import GAUGE_RSS, GaugeName
-from ..stats.blocks import Ints, RecentRows
+from ..stats.blocks import Floats, Ints, RecentRows
 from ..stats.series import Series
 from ..stats.trend import Trend, describe, describe_leak, slope
 from .curves import filled
@@ -23,6 +23,11 @@ _MATTERS = float(4 << 20)
 _POINTS = 4096
 #: Gauges with a curve; a machine with sixteen GPUs has about forty.
 MOST = 64
+#: Drawn as growth since the start: TensorFlow takes hundreds of megabytes before the first step, above which
+#: a leak of a few would not show.
+_GROWTH = GAUGE_RSS
+#: Steps after which the growth counts: the first one allocates what the others use again.
+_STEPS_BEFORE_GROWTH = 2
 #: Readings that a third of the steps needs to be meaningful.
 _FEW = 5
 
@@ -38,6 +43,14 @@ class _Gauge:
     """Iteration and value since the last toggle, from which a leak is measured."""
     trend: Trend | None = None
     first: float = math.nan
+    base: float = math.nan
+    """The value after the first steps, and when it was read."""
+    base_at: int = 0
+
+    def find_base(self, at: Ints, values: Floats, steps: Floats) -> None:
+        late = np.flatnonzero(np.isfinite(values) & (steps >= _STEPS_BEFORE_GROWTH))
+        if len(late):
+            self.base, self.base_at = float(values[late[0]]), int(at[late[0]])
 
 
 class Gauges:
@@ -76,6 +89,8 @@ class Gauges:
                 counts = np.isfinite(values) & (at >= since)
                 places = np.maximum(0, iterations - later).astype(np.float64)
                 gauge.points.push(places[counts], values[counts])
+                if name == _GROWTH and math.isnan(gauge.base):
+                    gauge.find_base(at, values, places)
 
     def toggle(self) -> None:
         for gauge in self._all.values():
@@ -138,4 +153,6 @@ def _panel(name: GaugeName, gauge: _Gauge, window: Window) -> PanelView:
         trend=gauge.trend,
         words=say(gauge.trend) if gauge.trend else "",
         spread=spread,
+        base=gauge.base,
+        base_at=gauge.base_at,
     )

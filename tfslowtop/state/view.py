@@ -38,6 +38,18 @@ class PanelView:
     """The verdict: `rising +3.1 %/100 it`, `flat`, `+0.4 MB/it leak`."""
     spread: Spread | None = None
     """For latency since the last toggle, for others since the beginning; a running count has none."""
+    base: float = math.nan
+    """What is drawn is the growth since this value; NaN where the value itself is drawn."""
+    base_at: int = 0
+
+    @property
+    def has_base(self) -> bool:
+        return not math.isnan(self.base)
+
+    @property
+    def shown(self) -> float:
+        """The newest value as it is drawn."""
+        return self.now - self.base if self.has_base else self.now
 
 
 @dataclass(frozen=True, slots=True)

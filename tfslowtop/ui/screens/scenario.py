@@ -26,6 +26,7 @@ _NUMBERS_EVERY = 2.0
 
 class ScenarioScreen(MainScreen):
     AUTO_FOCUS = "#scenarios"
+    LEAD = "latency"
 
     def __init__(self, entries: Sequence[Entry], first: Entry | None, *, ascii: bool, readonly: bool) -> None:
         """The screen opens on `first`."""

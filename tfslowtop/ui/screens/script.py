@@ -42,6 +42,7 @@ class ScriptScreen(MainScreen):
     def __init__(self, codes: CodeCache, *, ascii: bool, readonly: bool) -> None:
         """`codes` belongs to the app, which reads what the screen asks for."""
         super().__init__(ascii=ascii)
+        self._panels["latency"].heading = "step time"
         self._codes = codes
         self._asked = ("", 0.0)
         """The question that the script's output ends with, and since when."""
@@ -52,6 +53,9 @@ class ScriptScreen(MainScreen):
         self._account = AccountBar(ascii=ascii)
         self.table = StreamTable(ascii=ascii, readonly=readonly)
         self._listed: tuple[View | None, Size, float] = (None, Size(), 0.0)
+
+    def telling_curve(self, view: View) -> str:
+        return view.findings[0].curve if view.findings else super().telling_curve(view)
 
     def has_panel(self, gauge: str) -> bool:
         return gauge in _GAUGES_WITH_PANEL

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from ....agent.protocol.names import GaugeName
 from ...format import plain
-from ..charts.drawing import CurveData, draw, nice_ceiling
+from ..charts.drawing import CurveData, draw
+from ..charts.scale import nice_ceiling
 
 #: Shown for what the system does not report.
 NA = "NA"
