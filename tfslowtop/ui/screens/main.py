@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from ...agent.protocol.events import Failed
 from ...agent.protocol.names import (
+    GAUGE_MACHINE_CPUS,
     GAUGE_RSS,
     GPU_LOST,
     GPU_MEMORY,
@@ -154,7 +155,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
     def _show_machine(self, view: View) -> None:
         rest = "" if "retraces" in self._telling else "no retraces"
         width = self._machine.size.width or 80
-        self._machine.display = "machine.cpus" in view.readings
+        self._machine.display = GAUGE_MACHINE_CPUS in view.readings
         self._write(self._machine, meter_line(view, self._gpu, width, ascii=self._ascii, rest=rest))
 
     def show_rest(self, frame: Frame) -> None:
