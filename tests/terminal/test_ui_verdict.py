@@ -45,7 +45,7 @@ async def test_the_answer_comes_first_and_enter_opens_it(monkeypatch, size, asci
         await until(pilot, lambda: "2 predict, evaluate or fit" in words(app))
         rows = text(app).splitlines()
         card = next(n for n, row in enumerate(rows) if "model.fit is called" in row)
-        assert card <= 3 and card < next(n for n, row in enumerate(rows) if "latency" in row)
+        assert card <= 3 and card < next(n for n, row in enumerate(rows) if "step time" in row)
         assert "Dataset_flat_map" not in words(app), "nobody can change TensorFlow's own function"
         assert ("✗ " in text(app)) is not ascii and (not ascii or text(app).isascii())
         assert app.focused is app.screen.card
