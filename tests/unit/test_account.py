@@ -141,6 +141,7 @@ def test_a_line_that_takes_longer_and_longer_shows_growth():
     for step in range(1, 41):
         calls(made, "data-wait", (step, step + 0.01 * step))
         made.add_reported(Reported((step + 1) * SECOND), 1, step)
+    made.finish(1, 40)
     row = next(row for row in made.view(40).rows if row.activity == "data")
     assert row.growth == pytest.approx(0.2, rel=0.1)
 

@@ -48,8 +48,9 @@ _MOST_WAITING = 100_000
 _POINTS = 64
 #: Rows of a view: more than anybody scrolls through.
 _MOST_ROWS = 200
-#: Steps that a comparison of their first and second half needs.
-_STEPS_FOR_GROWTH = 20
+#: Steps that a comparison of their first and second half needs, and points, which come once a second: with
+#: fewer, it would compare a few steps at the start with all the others.
+_STEPS_FOR_GROWTH, _POINTS_FOR_GROWTH = 20, 8
 
 _FUNCTIONS = (STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION)
 #: Calls that take the main thread's time ...
@@ -88,7 +89,7 @@ class _CellTime:
 
     def growth(self, steps: int) -> float:
         """Return the seconds per step that it takes more in the second half of the steps."""
-        if steps < _STEPS_FOR_GROWTH:
+        if steps < _STEPS_FOR_GROWTH or len(self.history) < _POINTS_FOR_GROWTH:
             return math.nan
         middle = self._until(steps / 2)
         return ((self.seconds - middle) - (middle - self._until(0))) / (steps / 2)
@@ -202,6 +203,8 @@ class Account:
         self._all = _Samples()
         self.reported = 0
         """All that the main thread did until then has been reported."""
+        self._steps = 0
+        """The number of steps at the last report."""
         self._settled = self._since = 0
         self._unsampled = 0.0
         """Seconds outside timed calls that wait for a sample."""
@@ -247,7 +250,8 @@ class Account:
         `since` is when the program first did anything that is watched, 0 before that.
         """
         self._settled = self._settled or event.until
-        self._settle(self.reported, since, steps)
+        self._settle(self.reported, since, self._steps)
+        self._steps = steps
         self._current.add(self._new)
         self._all.add(self._new)
         self._new = _Samples()
