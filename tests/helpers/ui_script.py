@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from paths import RECORDINGS
-from recording import SUFFIX, load
+from recording import SUFFIX, load, with_paths
 from ui_source import Played, freeze
 
 from tfslowtop.agent.protocol.events import ChooseStep, Command, Ended, Event, Output, Reported, StepChosen
@@ -18,10 +18,15 @@ SECOND = 1_000_000_000
 class Recorded(Played):
     """What a `ScriptSource` is to the app. It ends when it is told to."""
 
-    def __init__(self, name: str = "", argv0: str = "") -> None:
-        """`name` of the recording; without one it is a script that never imports TensorFlow."""
+    def __init__(self, name: str = "", argv0: str = "", corpus: str = "/corpus") -> None:
+        """`name` of the recording; without one it is a script that never imports TensorFlow.
+
+        `corpus` is the directory that its files are said to lie in; they can be read if they do.
+        """
         records = load(RECORDINGS / f"{name}{SUFFIX}")[0] if name else []
-        self._events: list[Event] = [r.event for r in records if not isinstance(r.event, Ended)]
+        self._events: list[Event] = [
+            with_paths(r.event, [("/corpus", corpus)]) for r in records if not isinstance(r.event, Ended)
+        ]
         self.now = max((r.at for r in records), default=SECOND)
         if name:  # recordings are older than the reports that close an account
             self._events = [Reported(1), *self._events, Reported(self.now), Reported(self.now)]

@@ -176,7 +176,9 @@ async def test_the_change_is_made_once_and_not_by_the_thread_that_draws(monkeypa
         await until(pilot, lambda: "retrace-python-value" in text(app))
         for _ in range(2):
             await pilot.press("d", "enter")
-            await until(pilot, lambda: "tf.constant(" in text(app))
+            await until(
+                pilot, lambda: isinstance(app.screen, FindingScreen) and "has an example" in text(app)
+            )
             seen = app._view
             await until(pilot, lambda seen=seen: app._view is not seen)
             await pilot.press("escape")

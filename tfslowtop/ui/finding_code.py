@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import linecache
 from dataclasses import dataclass
+from pathlib import Path
 
 from textual.message import Message
 
 from ..agent.code.source_lines import source_lines
 from ..diagnosis.finding import Finding
-from ..export.findings import describe_change, find_change
+from ..diagnosis.rewriting.patch import apply_change, unified_diff
+from ..export.findings import find_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +19,25 @@ class FindingCode:
     """A finding's file and the change that it proposes."""
 
     lines: tuple[str, ...] = ()
-    change: str = ""
-    """The change, or the cause's example where the user's own lines cannot be rewritten."""
     before: str = ""
     """The user's lines that the change replaces; empty where it cannot be written."""
     after: str = ""
+    patch: str = ""
+    """The change as a unified diff of the user's file; empty where it would not be complete."""
 
     @classmethod
     def of(cls, f: Finding) -> FindingCode:
         """Read the file and rewrite the code. That takes milliseconds: never do it on the UI thread."""
-        if f.file:
-            linecache.checkcache(f.file)  # it may have been edited since the last run
+        if not f.file:
+            return cls()
+        linecache.checkcache(f.file)  # it may have been edited since the last run
+        lines = tuple(source_lines(f.file))
         change = find_change(f)
-        sides = (change.before, change.after) if change else ("", "")
-        return cls(tuple(source_lines(f.file)) if f.file else (), describe_change(f, change), *sides)
+        if change is None:
+            return cls(lines)
+        changed = apply_change(change, lines, f.line)
+        patch = unified_diff(lines, changed, patch_name(f.file)) if changed is not None else ""
+        return cls(lines, change.before, change.after, patch)
 
     @property
     def first_difference(self) -> tuple[str, str]:
@@ -40,6 +47,18 @@ class FindingCode:
             if old != new:
                 return old.strip(), new.strip()
         return "", ""
+
+
+def path_from_here(file: str) -> str:
+    """Return the path relative to the directory that tfslowtop was started in, if the file is below it."""
+    here = Path.cwd()
+    return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file
+
+
+def patch_name(file: str) -> str:
+    """Return the file's name in a patch, which must not be absolute: `git apply` refuses that."""
+    name = path_from_here(file)
+    return Path(name).name if Path(name).is_absolute() else name
 
 
 #: What the code of a finding depends on.

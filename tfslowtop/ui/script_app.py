@@ -146,6 +146,8 @@ class ScriptApp(WatchApp):
         return super().check_action(action, parameters)
 
     def why_not(self, action: str) -> str:
+        if isinstance(self.screen, FindingScreen) and (why := self.screen.why_not(action)):
+            return why
         if action in ("restart", "choose", "type") and self._readonly:
             return "Read-only: keys that change the run are off."
         if action == "restart":
@@ -190,14 +192,17 @@ class ScriptApp(WatchApp):
     def _type(self, event: OutputScreen.Typed) -> None:
         self._script.type(event.text)
 
+    def _finding_screen(self, finding: Finding) -> FindingScreen:
+        return FindingScreen(finding, self._codes, ascii=self._ascii, readonly=self._readonly)
+
     @on(FindingList.Opened)
     def _open_finding(self, event: FindingList.Opened) -> None:
-        self.open_screen(FindingScreen(event.finding, self._codes, ascii=self._ascii))
+        self.open_screen(self._finding_screen(event.finding))
 
     @on(VerdictCard.Opened)
     def _open_verdict(self, event: VerdictCard.Opened) -> None:
         if event.finding is not None:
-            self.open_screen(FindingScreen(event.finding, self._codes, ascii=self._ascii))
+            self.open_screen(self._finding_screen(event.finding))
         else:
             typing = not self._readonly
             now = typing and event.opens == "typing"

@@ -10,13 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.highlight import HighlightTheme, highlight
 from textual.widgets import Static
 
 from ...catalogue.code_view import Line, applied, side_by_side
 from ...catalogue.find import Entry
 from ...state.verdict import live
-from ..format import plain
+from ..code_text import highlight_lines, wrap_line
 from ..frame import Frame
 from .live import LiveScreen, Page
 
@@ -138,17 +137,14 @@ class CodeScreen(LiveScreen):
     def _rendered(self, marked: Sequence[Line], width: int) -> Content:
         """Return the lines with `-` or `+` before those that differ; long lines are wrapped visibly."""
         width = max(20, width)
-        code = "\n".join(line.text for line in marked)
-        theme = _Ansi if self.app.current_theme.ansi else HighlightTheme
+        texts = [self.spell(line.text) for line in marked]
+        parts = highlight_lines(texts, ansi=self.app.current_theme.ansi)
         rows: list[Content] = []
-        parts = highlight(plain(code) if self.ascii else code, language="python", theme=theme).split(
-            "\n", allow_blank=True
-        )
         for line, content in zip(marked, parts, strict=False):
             style = {"-": "bold $text-error", "+": "bold $text-success"}.get(line.sign, "")
             gutter = Content.styled(f"{line.sign} ", style)
             indent = len(line.text) - len(line.text.lstrip()) + _HANGING
-            for n, piece in enumerate(_wrapped(content, width - 2, indent)):
+            for n, piece in enumerate(wrap_line(content, width - 2, indent)):
                 body = piece.stylize("bold") if line.sign != " " else piece
                 rows.append(Content.assemble(gutter if n == 0 else "  ", body))
         return Content("\n").join(rows)
@@ -159,41 +155,3 @@ class CodeScreen(LiveScreen):
         self.call_after_refresh(self._draw)
         if self._file.display:
             self.call_after_refresh(self._file.scroll_visible, top=True, animate=False)
-
-
-def _wrapped(line: Content, width: int, indent: int) -> list[Content]:
-    if line.cell_length <= width:
-        return [line]
-    indent = min(indent, width // 2)
-    pieces: list[Content] = []
-    room = width
-    while line.cell_length > room:
-        text = line.plain[: room + 1]
-        # At a blank after the indentation, or else anywhere.
-        cut = text.rfind(" ", len(text) - len(text.lstrip()) + 1)
-        cut = cut if cut > 0 else room
-        pieces.append(line[:cut])
-        line = line[cut:]
-        line = line[len(line.plain) - len(line.plain.lstrip()) :]
-        room = width - indent
-    pieces.append(line)
-    return [pieces[0], *(piece.pad_left(indent) for piece in pieces[1:])]
-
-
-#: Styles by the names that Pygments gives to tokens.
-_ANSI = {
-    "Token.Comment": "dim italic",
-    "Token.Keyword": "bold $secondary",
-    "Token.Literal.Number": "$warning",
-    "Token.Literal.String": "$success",
-    "Token.Name.Builtin": "$secondary",
-    "Token.Name.Decorator": "bold",
-    "Token.Name.Function": "bold underline",
-    "Token.Operator.Word": "bold $secondary",
-}
-
-
-class _Ansi(HighlightTheme):
-    """Highlighting in the terminal's own colours. Textual's theme uses colours that ANSI themes lack."""
-
-    STYLES = {token: _ANSI[str(token)] for token in HighlightTheme.STYLES if str(token) in _ANSI}

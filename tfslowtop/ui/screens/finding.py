@@ -1,7 +1,8 @@
-"""One finding in full: the evidence, the user's lines, why it happens, and what to write instead."""
+"""One finding in full: what to do about it, the change in the user's own lines, and the evidence."""
 
 from __future__ import annotations
 
+import difflib
 import textwrap
 import time
 from collections.abc import Sequence
@@ -9,12 +10,17 @@ from pathlib import Path
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
 from textual.widgets import Static
 
 from ...diagnosis.finding import Finding
-from ..finding_code import CodeCache, CodeWanted, code_key
-from ..format import plain_text, quantity
+from ...export.wording import readable
+from ..code_text import highlight_lines, wrap_line
+from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key, path_from_here
+from ..format import plain, plain_text, quantity
 from ..frame import Frame
+from ..handover import editor_command, hand_over, scenario_command
 from ..widgets.charts.chart import Chart
 from ..widgets.charts.drawing import OUTLIERS, Mode
 from ..widgets.charts.panel import panel_title
@@ -23,34 +29,59 @@ from .live import LiveScreen, Page
 
 #: Lines of the user's code shown before and after the culprit.
 _AROUND = 5
+#: Columns by which the continuation of a wrapped line is indented further.
+_HANGING = 8
+#: Columns that text is wrapped at: longer lines are hard to read.
+_READABLE = 110
+_OLD, _NEW, _SMALL = "$text-error", "$text-success", "$foreground 60%"
+_ADVICE = "Not tried on this program."
+_READONLY = "Read-only: keys that start other programs are off."
 
 
 class FindingScreen(LiveScreen):
     AUTO_FOCUS = "#finding-page"
+    BINDINGS = [
+        Binding("y", "copy", "Copy patch", tooltip="Copy the change, for git apply or patch"),
+        Binding("E", "edit", "Edit", tooltip="Open the line in $VISUAL or $EDITOR"),
+        Binding("v", "demonstrate", "See it happen", tooltip="Open the scenario that shows this cause"),
+    ]
 
-    def __init__(self, finding: Finding, codes: CodeCache, *, ascii: bool = False) -> None:
+    def __init__(
+        self, finding: Finding, codes: CodeCache, *, ascii: bool = False, readonly: bool = False
+    ) -> None:
         """`codes` belongs to the app, which reads what the screen asks for."""
         super().__init__(ascii=ascii)
         self._finding = finding
         self._codes = codes
+        self._readonly = readonly
         mode: Mode = "ascii" if ascii else "block"
         self._chart = Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, id="finding-chart")
         self._caption = Static(classes="part", markup=False)
         self._unit = "s"
         self._evidence = Static(classes="part", markup=False)
-        self._code = Static(classes="part code", markup=False)
-        self._fix = Static(classes="part", markup=False)
+        self._change = Static(classes="part code", id="finding-change", markup=False)
+        self._why = Static(classes="part", markup=False)
+        self._source = Static(classes="part code", id="finding-source", markup=False)
+        self._drawn: tuple[object, ...] = ()
+        """What the code on the screen was drawn from."""
 
     def compose_body(self) -> ComposeResult:
         with Page(id="finding-page"):
             yield self._evidence
-            yield self._code
-            yield self._fix
+            yield self._change
+            yield self._why
+            yield self._source
             yield self._caption
             yield self._chart
 
     def _formatted(self, value: float) -> str:
         return self.spell(quantity(value, self._unit)) if value else "0"
+
+    @property
+    def _code(self) -> FindingCode | None:
+        return self._codes.get(code_key(self._finding))
+
+    # Showing
 
     def show(self, frame: Frame) -> None:
         """Show the finding as it is now, or as it last was if it has gone."""
@@ -59,7 +90,12 @@ class FindingScreen(LiveScreen):
         self._finding = again[0] if again else self._finding
         f = self._finding
         self.headline(self.spell(f.label), frame.status)
-        self.write(self._evidence, self._text(evidence(f)))
+        width = min(_READABLE, self.app.size.width - 3)
+        for part, text in (
+            (self._evidence, describe(f, width, ascii=self.ascii)),
+            (self._why, explain(f, width)),
+        ):
+            self.write(part, plain_text(text) if self.ascii else text)
         self._show_code()
         panel = view.panel(f.curve) or view.panel("latency")
         if panel is not None:
@@ -68,63 +104,151 @@ class FindingScreen(LiveScreen):
             show_curve(self._chart, panel, (), (), time.monotonic())
 
     def _show_code(self) -> None:
-        f = self._finding
-        found = self._codes.get(code_key(f))
-        if found is None:
+        f, code = self._finding, self._code
+        if code is None:
             self.post_message(CodeWanted(f))
             return
-        self.write(self._code, self._text(source(f, found.lines, self.app.size.width - 3)))
-        self.write(self._fix, self._text(describe_fix(f, found.change)))
+        width, ansi = self.app.size.width - 3, self.app.current_theme.ansi
+        drawn = (code, f.line, width, ansi)
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        self._change.update(change_rows(f, code, width, ansi=ansi, ascii=self.ascii))
+        self._source.update(source_rows(f, code.lines, width, ansi=ansi, ascii=self.ascii))
+        self._source.display = bool(code.lines)
+        self.refresh_bindings()
 
-    def _text(self, text: Text) -> Text:
-        return plain_text(text) if self.ascii else text
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("copy", "edit", "demonstrate") and self.why_not(action):
+            return False
+        return super().check_action(action, parameters)
+
+    def why_not(self, action: str) -> str:
+        """Say in a sentence why a key of this screen cannot act; empty if it can."""
+        f, code = self._finding, self._code
+        if action == "copy" and not (code and code.patch):
+            return "There is no patch: the change cannot be written into your lines as a whole."
+        if action in ("edit", "demonstrate") and self._readonly:
+            return _READONLY
+        if action == "edit" and not f.file:
+            return "This finding is not about a line of your code."
+        if action == "edit" and not editor_command(f.file, f.line):
+            return "No editor is set: set EDITOR, for example with `export EDITOR=nano`."
+        if action == "demonstrate" and not f.scenario:
+            return "No scenario shows this cause."
+        return ""
+
+    def action_copy(self) -> None:
+        code = self._code
+        if code is not None and code.patch:
+            self.app.copy_to_clipboard(code.patch)
+            rows = code.patch.splitlines()[2:]
+            new, old = (sum(row.startswith(sign) for row in rows) for sign in "+-")
+            self.app.notify(f"Patch copied (+{new} -{old}): run git apply and paste it.")
+
+    def action_edit(self) -> None:
+        f = self._finding
+        before = _modified(f.file)
+        failure = hand_over(self.app, editor_command(f.file, f.line))
+        if failure:
+            self.app.notify(failure, severity="warning")
+        elif _modified(f.file) != before:
+            self.app.notify("The running program keeps the old code until you restart it.")
+
+    def action_demonstrate(self) -> None:
+        scenario = self._finding.scenario
+        failure = hand_over(self.app, scenario_command(scenario, ascii=self.ascii)) if scenario else ""
+        if failure:
+            self.app.notify(f"The scenario failed: {failure}", severity="warning")
 
 
-def evidence(f: Finding) -> Text:
-    """Return what was measured, what it costs and what else it explains."""
+def _modified(file: str) -> float:
+    try:
+        return Path(file).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def describe(f: Finding, width: int, *, ascii: bool = False) -> Text:
+    """Return what was measured, what to do about it and what to expect of that."""
     text = Text()
-    text.append(f"{f.sentence}\n", "bold")
-    text.append(
-        f"{f.cost_words[:1].upper()}{f.cost_words[1:]}; seen since step {f.since_step:,}; "
-        f"confidence {f.confidence}.\n"
-    )
+    cost = f"{f.cost_words[:1].upper()}{f.cost_words[1:]}"
+    _append_part(text, "X " if ascii else "✗ ", readable(f.sentence), width, "bold")
+    _append_part(text, "  ", f"{cost}; seen since step {f.since_step:,}; confidence {f.confidence}.", width)
+    text.append("\n")
+    _append_part(text, "Fix     ", f.fix.summary, width)
+    _append_part(text, "Expect  ", f"{f.expect} {_ADVICE}".lstrip(), width)
+    text.rstrip()
+    return text
+
+
+def explain(f: Finding, width: int) -> Text:
+    """Return why it happens, and what else it explains."""
+    text = Text()
+    _append_part(text, "Why     ", f.mechanism, width)
     for symptom in f.symptoms:
-        text.append(f"Also explains {symptom.cause}: {symptom.sentence}\n")
+        _append_part(text, "Also    ", f"explains {symptom.cause}: {readable(symptom.sentence)}", width)
+    text.rstrip()
     return text
 
 
-def source(f: Finding, lines: Sequence[str], width: int) -> Text:
+def _append_part(text: Text, label: str, words: str, width: int, style: str = "") -> None:
+    rows = textwrap.wrap(words, max(20, width - len(label)), break_on_hyphens=False)
+    for n, row in enumerate(rows):
+        text.append(label if n == 0 else " " * len(label), "bold")
+        text.append(f"{row}\n", style)
+
+
+def change_rows(f: Finding, code: FindingCode, width: int, *, ansi: bool, ascii: bool) -> Content:
+    """Return the change as a diff; where there is none, where to find an example."""
+    if code.patch:
+        rows = code.patch.splitlines()[2:]
+        title = f"{path_from_here(f.file)}  the change, as a patch"
+    elif code.before:
+        old, new = code.before.splitlines(), code.after.splitlines()
+        rows = [row for row in difflib.ndiff(old, new) if not row.startswith("?")]
+        rows = [row[0] + row[2:] for row in rows]
+        title = f"{path_from_here(f.file)}  the change, as a sketch"
+    else:
+        return Content.styled(
+            _spelled(f"`tfslowtop help {f.cause}` has an example of the change.", ascii), _SMALL
+        )
+    coloured = highlight_lines([_spelled(row[1:], ascii) for row in rows], ansi=ansi)
+    lines = [Content.styled(_spelled(title, ascii), "bold")]
+    for row, body in zip(rows, coloured, strict=True):
+        if row.startswith(("@@", "\\")):
+            lines.append(Content.styled(row, _SMALL))
+            continue
+        style = {"-": _OLD, "+": _NEW}.get(row[:1], "")
+        indent = len(row) - len(row[1:].lstrip()) + _HANGING
+        for n, piece in enumerate(wrap_line(Content(body.plain) if style else body, width - 2, indent)):
+            sign = Content.styled(f"{row[:1] if n == 0 else ' '} ", f"bold {style}" if style else "")
+            lines.append(Content.assemble(sign, piece.stylize(style) if style else piece))
+    return Content("\n").join(lines)
+
+
+def source_rows(f: Finding, lines: Sequence[str], width: int, *, ansi: bool, ascii: bool) -> Content:
     """Return the lines around the culprit, which is marked; long lines are wrapped."""
-    text = Text()
-    if not lines or not 0 < f.line <= len(lines):
-        return text
-    text.append(f"{_from_here(f.file)}\n", "italic")
-    for number in range(max(1, f.line - _AROUND), min(len(lines), f.line + _AROUND) + 1):
-        here = number == f.line
-        row = f"{'>' if here else ' '} {number:5}  {lines[number - 1].rstrip().expandtabs(4)}"
-        rows = textwrap.wrap(row, width, subsequent_indent=" " * 17, break_on_hyphens=False) or [row]
-        text.append("\n".join(rows) + "\n", "bold reverse" if here else "")
-    return text
+    if not 0 < f.line <= len(lines):
+        return Content("")
+    first, last = max(1, f.line - _AROUND), min(len(lines), f.line + _AROUND)
+    # All lines from the first on: a string may have begun before those that are shown.
+    coloured = highlight_lines([_spelled(line.rstrip("\n"), ascii) for line in lines[:last]], ansi=ansi)
+    rows = [Content.styled(_spelled(f"{path_from_here(f.file)}:{f.line}  as it runs", ascii), "bold")]
+    for number in range(first, last + 1):
+        here, body = number == f.line, coloured[number - 1]
+        indent = len(body.plain) - len(body.plain.lstrip()) + _HANGING
+        for n, piece in enumerate(wrap_line(body, width - 9, indent)):
+            gutter = f"{'>' if here and n == 0 else ' '} {number if n == 0 else '':>5}  "
+            if here:
+                rows.append(Content.assemble((gutter, f"bold {_OLD}"), piece.stylize("bold on $panel")))
+            else:
+                rows.append(Content.assemble((gutter, _SMALL), piece))
+    return Content("\n").join(rows)
 
 
-def describe_fix(f: Finding, change: str) -> Text:
-    """Return why it happens, what to write instead, and what to expect of that."""
-    text = Text()
-    text.append("Why   ", "bold")
-    text.append(f"{f.mechanism}\n")
-    text.append("Fix   ", "bold")
-    text.append(f"{f.fix.summary}\n\n")
-    for line in change.splitlines():
-        text.append(f"    {line}\n", "italic" if line.startswith("# ") else "")
-    if f.expect:
-        text.append("\nExpect  ", "bold")
-        text.append(f"{f.expect}\n")
-    if f.scenario:
-        text.append(f"\nSee it happen: tfslowtop {f.scenario}\n")
-    return text
-
-
-def _from_here(file: str) -> str:
-    """Return the path relative to the directory that tfslowtop was started in, if the file is below it."""
-    here = Path.cwd()
-    return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file
+def _spelled(text: str, ascii: bool) -> str:
+    """Return the text in ASCII where that is asked for."""
+    return plain(text) if ascii else text
