@@ -363,7 +363,7 @@ class Session:
         """Return the seconds since then: every share of the time is a share of them."""
         end, since = now, self.since
         if self.ended:  # the shutdown of Python and TensorFlow is not the program's work
-            end = self.account.reported or self.ended.at
+            end = self.account.reported if self.account.reported > since else self.ended.at
         return max(0.0, (end - since) / 1e9) if since else 0.0
 
     def _recompute(self, now: int) -> None:
