@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from _thread import get_ident
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from .boot.forks import around_forks
 from .boot.import_watch import Watch
@@ -75,18 +76,32 @@ _CHOOSE_EVERY = 400_000_000
 _TALLY_EVERY = 1_000_000_000
 
 
+class ScenarioRun(Protocol):
+    """The program that is watched, if it is a scenario."""
+
+    def obey(self, command: Command) -> None: ...
+
+    def leave(self) -> None:
+        """End, because nobody watches any more."""
+
+
 class Attachment:
-    def __init__(self, channel: Channel, *, step: str | None, script: str) -> None:
+    def __init__(
+        self, channel: Channel, *, step: str | None = None, script: str, scenario: ScenarioRun | None = None
+    ) -> None:
+        """With `scenario`, its kernel counts the steps, says what it is doing, and obeys commands."""
+        self._scenario = scenario
         self.agent = Agent(
             channel,
             on_command=self.obey,
             on_tick=self._tick,
-            on_gone=self.remove,
+            on_gone=self._gone,
             period=PERIOD,
-            ticks=_BATCH,
+            ticks=_BATCH if scenario is None else 1,
             may_wake_promptly=self._is_only_thread,
         )
-        self.context = HookContext(self.agent, script)
+        # A scenario is attached by the thread that runs it. TensorFlow may be imported by any thread.
+        self.context = HookContext(self.agent, script, None if scenario is None else get_ident())
         self.step: Stream | None = None
         self._trains = False
         self._wanted = step or ""
@@ -133,6 +148,13 @@ class Attachment:
             loops = [loop for loop in self._all() if loop.id == command.stream]
             self._pinned = loops[0] if loops else None
             self._choose(time.perf_counter_ns())
+        elif self._scenario is not None:
+            self._scenario.obey(command)
+
+    def _gone(self) -> None:
+        self.remove()
+        if self._scenario is not None:
+            self._scenario.leave()
 
     def remove(self) -> None:
         """Remove the hooks, send what is left, and let the program run at full speed. Safe to call twice."""
@@ -249,18 +271,23 @@ class Attachment:
     def _introduce(self, now: int) -> None:
         """Announce TensorFlow's version and devices once it has chosen the devices.
 
-        A program that only uses Sessions never chooses; there the first run counts.
+        A program that only uses Sessions never chooses; there the first run counts. For a scenario, which is
+        ours, TensorFlow may be asked at once.
         """
         tensorflow = sys.modules.get("tensorflow")
         version = getattr(tensorflow, "__version__", None)
         chosen = tensorflow_context()
-        if version is None or not (chosen or self.context.graphs):
+        own = self._scenario is not None and self.context.imported_at > 0
+        if version is None or not (chosen or self.context.graphs or own):
             return
         self._introduced = True
         devices = getattr(chosen, "_physical_devices", None) or ()
+        if own:
+            devices = getattr(tensorflow, "config").list_physical_devices()  # noqa: B009
         names = tuple(f"{d.device_type}:{i}" for i, d in enumerate(devices))
         self.agent.emit(About(str(version), names, cuda_variables()))
-        self.agent.emit(Phase(PHASE_RUNNING, "", now))
+        if self._scenario is None:
+            self.agent.emit(Phase(PHASE_RUNNING, "", now))
 
     def _announce(self) -> None:
         for loop in list(self.context.tracker.loops):
@@ -269,6 +296,8 @@ class Attachment:
                 loop.id = self.agent.adopt(loop.buffer, loop.name, loop.kind, loop.file, loop.line, library)
 
     def _choose(self, now: int) -> None:
+        if self._scenario is not None:
+            return
         found = self._find_step()
         if found is None or found.stream.id < 0:
             return

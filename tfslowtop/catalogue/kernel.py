@@ -1,7 +1,7 @@
 """Runs a scenario's kernel: in a child process of its own, or in a thread of the watcher.
 
 `main` is the child. It connects to the watcher first, so that the screen can say what it is waiting for, and
-only then imports what the scenario imports.
+only then imports what the scenario imports. It is watched like any script, by the same attachment.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import os
 import random
 import socket
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -22,19 +21,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..agent.boot.import_watch import Watch
-from ..agent.hooks.allocator import Allocator, cuda_variables
-from ..agent.hooks.tf_function.traces import TraceHook
+from ..agent.attachment import Attachment
 from ..agent.protocol.channel import SocketChannel
 from ..agent.protocol.events import (
-    About,
     Block,
     Command,
     Compare,
     Failed,
     Gauge,
     Hello,
-    Note,
     Phase,
     SetFixes,
     SetParams,
@@ -89,9 +84,6 @@ class Kernel:
         self._order: Order = SetFixes(tuple(fixes))
         self._stopping = False
         self._iteration = -1
-        self._watch = Watch()
-        self._hook = TraceHook(agent.emit)
-        self._allocator = Allocator()
 
     def obey(self, command: Command) -> None:
         """Obey a command, on the agent's thread; it takes effect before the next iteration."""
@@ -102,11 +94,6 @@ class Kernel:
 
     def stop(self) -> None:
         self._stopping = True
-
-    def tick(self) -> None:
-        """Read TensorFlow's allocator, on the agent's thread, before each batch."""
-        for gauge in self._allocator.read(time.perf_counter_ns()):
-            self._agent.emit(gauge)
 
     def run(self) -> int:
         """Run; return the exit code: 0 when told to stop, 1 when the scenario failed."""
@@ -122,16 +109,10 @@ class Kernel:
         ) as error:  # SystemExit and KeyboardInterrupt of a scenario end the run, not the app
             self._agent.emit(self._failure(error))
             return 1
-        finally:
-            self._watch.remove()
-            self._hook.remove()
         self._phase(PHASE_DONE)
         return 0
 
     def _load(self) -> ModuleType:
-        self._watch.on_import(
-            "tensorflow", before=lambda: self._phase(PHASE_IMPORTING, "TensorFlow"), after=self._arrived
-        )
         self._phase(PHASE_IMPORTING, self._path.name)
         spec = importlib.util.spec_from_file_location(f"scenario_{self._path.stem}", self._path)
         if spec is None or spec.loader is None:
@@ -141,14 +122,6 @@ class Kernel:
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
         return module
-
-    def _arrived(self) -> None:
-        tensorflow = sys.modules["tensorflow"]
-        self._hook.install()
-        devices = tuple(
-            f"{d.device_type}:{i}" for i, d in enumerate(tensorflow.config.list_physical_devices())
-        )
-        self._agent.emit(About(tensorflow.__version__, devices, cuda_variables()))
 
     def _loop(self, scenario: Scenario, module: ModuleType) -> None:
         """Iterate, and check before each iteration for a new order."""
@@ -249,13 +222,19 @@ def connect() -> SocketChannel:
     return channel
 
 
-def _leave_with(channel: SocketChannel, kernel: Kernel) -> None:
-    """End the process when the connection is gone: a scenario does not outlive its watcher."""
-    while channel.alive:
-        time.sleep(0.2)
-    kernel.stop()
-    time.sleep(2.0)  # a long iteration may finish first
-    os._exit(0)
+class _Child:
+    """What the attachment needs to know of a scenario in a process of its own."""
+
+    kernel: Kernel
+
+    def obey(self, command: Command) -> None:
+        self.kernel.obey(command)
+
+    def leave(self) -> None:
+        """End the process: a scenario does not outlive its watcher."""
+        self.kernel.stop()
+        time.sleep(2.0)  # a long iteration may finish first
+        os._exit(0)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -266,20 +245,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     channel = connect()
-    # Lambdas, because the kernel does not exist yet.
-    agent = Agent(
-        channel,
-        on_command=lambda command: kernel.obey(command),  # noqa: PLW0108
-        on_tick=lambda: kernel.tick(),  # noqa: PLW0108
-    )
+    child = _Child()
+    attachment = Attachment(channel, script=str(options.file), scenario=child)
     fixes = [id for id in options.fixes.split(",") if id]
-    kernel = Kernel(agent, options.file, json.loads(options.params), fixes)
-    agent.start()
-    threading.Thread(target=_leave_with, args=(channel, kernel), daemon=True).start()
+    child.kernel = kernel = Kernel(attachment.agent, options.file, json.loads(options.params), fixes)
+    attachment.start()
     code = kernel.run()
-    if agent.errors:
-        agent.emit(Note(f"Errors in tfslowtop's agent: {agent.errors}"))
-    agent.close()
+    attachment.remove()
     # Skip the destructors and threads of TensorFlow: exit at once.
     sys.stdout.flush()
     sys.stderr.flush()

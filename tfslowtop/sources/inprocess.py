@@ -13,9 +13,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..agent.attachment import Attachment
 from ..agent.protocol.channel import MemoryChannel
 from ..agent.protocol.events import Command, Ended, Event, Output, Stop
-from ..agent.sender import Agent
 from ..catalogue.kernel import Kernel
 
 #: The reading end of the kernel's standard output and error, once they are redirected.
@@ -52,13 +52,8 @@ class InProcessSource:
         self, path: Path, *, params: Mapping[str, str] | None = None, fixes: Sequence[str] = ()
     ) -> None:
         self._channel = MemoryChannel()
-        # Lambdas, because the kernel does not exist yet.
-        self._agent = Agent(
-            self._channel,
-            on_command=lambda command: self._kernel.obey(command),  # noqa: PLW0108
-            on_tick=lambda: self._kernel.tick(),  # noqa: PLW0108
-        )
-        self._kernel = Kernel(self._agent, path.resolve(), dict(params or {}), fixes)
+        self._path, self._params, self._fixes = path.resolve(), dict(params or {}), fixes
+        self._kernel: Kernel | None = None
         self._thread = threading.Thread(target=self._run, name="tfslowtop-kernel", daemon=True)
         self._sent = threading.Event()
         self._code = 0
@@ -69,12 +64,24 @@ class InProcessSource:
         return os.getpid()
 
     def start(self) -> None:
-        self._agent.start()
         self._thread.start()
 
     def _run(self) -> None:
+        attachment = Attachment(self._channel, script=str(self._path), scenario=self)
+        self._kernel = Kernel(attachment.agent, self._path, self._params, self._fixes)
+        attachment.start()
         self._code = self._kernel.run()
-        self._agent.close()
+        attachment.remove()
+
+    def obey(self, command: Command) -> None:
+        """Pass a command on to the kernel; the attachment calls this."""
+        if self._kernel is not None:
+            self._kernel.obey(command)
+
+    def leave(self) -> None:
+        """End the kernel."""
+        if self._kernel is not None:
+            self._kernel.stop()
 
     def rest(self, seconds: float) -> bool:
         return self._sent.wait(seconds)
@@ -111,4 +118,4 @@ class InProcessSource:
         self.send(Stop())
 
     def close(self) -> None:
-        self._kernel.stop()
+        self.leave()

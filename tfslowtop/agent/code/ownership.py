@@ -13,8 +13,8 @@ import sysconfig
 from types import CodeType, FrameType
 from typing import Any
 
-#: The directory of the whole agent.
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+#: The directory of all of tfslowtop.
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PARTS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 #: Layers of decorators that are unwrapped: a cycle must not hang the program.
 MOST_LAYERS = 20
@@ -27,7 +27,7 @@ class Ownership:
         self._inside_own = os.path.join(self._own, "")
         paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
         paths |= {site.getusersitepackages()} if site.ENABLE_USER_SITE else set()
-        paths.add(_HERE)
+        paths.add(_OURS)
         self._roots = tuple(os.path.join(path, "") for path in paths if path)
         self._known: dict[str, bool] = {}
 
@@ -37,6 +37,8 @@ class Ownership:
         if script.rpartition(os.sep)[2] == "-m":  # Python's name for it until the package is imported
             script = _run_as_module()
         path = os.path.abspath(script) if script else ""
+        if path.startswith(os.path.join(_OURS, "")):
+            return os.path.dirname(path)  # a scenario, in an installed tfslowtop
         for part in _PARTS:
             if part in path:
                 head, tail = path.split(part, 1)

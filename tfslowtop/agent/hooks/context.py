@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from _thread import get_ident
 from collections.abc import Callable
@@ -30,11 +31,13 @@ MOST_STREAMS = 1_000
 
 
 class HookContext:
-    def __init__(self, agent: Agent, script: str) -> None:
+    def __init__(self, agent: Agent, script: str, main: int | None = None) -> None:
+        """`main` is the thread whose time is accounted for: the main thread, if it is None."""
         self.agent = agent
+        self.main = main or threading.main_thread().ident or 0
         self.errors = 0
         self.ownership = Ownership(script)
-        self.tracker = Tracker(self.ownership, self.report_error)
+        self.tracker = Tracker(self.ownership, self.report_error, self.main)
         self.tallies = Tallies(self.ownership)
         self.tracing = Tracing()
         """Which threads are tracing a function: what they do then is part of the trace."""

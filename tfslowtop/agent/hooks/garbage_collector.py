@@ -11,7 +11,6 @@ import functools
 import gc
 import itertools
 import operator
-import threading
 import time
 from _thread import get_ident
 from collections import deque
@@ -77,7 +76,7 @@ class GarbageCollectorHook(Hook):
         self._thread: deque[int] = deque(maxlen=1)
         self._look: dict[str, Callable[[], object]] = {}
         self._interrupt = Interrupt(self._after_collection)
-        self._main = threading.main_thread().ident
+        self._main = self.context.main
         self._look["ask"] = self._interrupt.request
         self._callback = _callback(self._times, self._latest, self._thread, self._look)
         gc.callbacks.append(self._callback)

@@ -79,7 +79,7 @@ _NEAR = 8
 class Sampler:
     def __init__(self, context: HookContext) -> None:
         self.context = context
-        self._main = threading.main_thread().ident
+        self._main = context.main
         self._last = 0
         self._others_at = -_ALONE_AFTER
         """When another Python thread was last seen."""
@@ -104,7 +104,7 @@ class Sampler:
         frames = sys._current_frames()
         # Our own frame refers to this dict: left in it, the cycle would keep the program's frames alive.
         frames.pop(threading.get_ident(), None)
-        frame = frames.pop(self._main or 0, None)
+        frame = frames.pop(self._main, None)
         if frames:
             self._others_at = now
         if frame is None:
@@ -119,7 +119,7 @@ class Sampler:
         if user is None:
             return None
         inside = inside or self._creation()
-        if self.context.tracing.is_tracing(self._main or 0):
+        if self.context.tracing.is_tracing(self._main):
             running = Running(PACKAGE_TRACING, callee, module, inside=STREAM_FUNCTION)
         elif (outer := self._applying_line(user)) is not None:
             user, running = outer

@@ -145,12 +145,14 @@ class _EndedVisit(weakref.ref[Visit]):
 
 
 class Tracker:
-    def __init__(self, ownership: Ownership, report_error: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, ownership: Ownership, report_error: Callable[[BaseException], None], main: int = 0
+    ) -> None:
         self.ownership = ownership
         self.loops: list[Stream] = []
         self._codes: dict[int, Code] = {}
         self._report_error = report_error
-        self._main = threading.main_thread().ident
+        self._main = main or threading.main_thread().ident
         self._wanted: tuple[str, int] = ("", 0)
         self.seen = 0
         """When the last hooked call was seen."""
