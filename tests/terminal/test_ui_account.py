@@ -12,7 +12,7 @@ from tfslowtop.agent.protocol.names import ACTIVITIES, ACTIVITY_OWN, ACTIVITY_TR
 from tfslowtop.state.account import AccountView
 from tfslowtop.state.activities import NAMES
 from tfslowtop.ui.screens.account import AccountScreen
-from tfslowtop.ui.widgets.script.account_bar import draw_bar, legend
+from tfslowtop.ui.widgets.account_bar import draw_bar, legend
 
 
 def _no_style(_):

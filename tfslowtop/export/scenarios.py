@@ -6,20 +6,24 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .. import own_error
 from ..agent.protocol.events import Compare
 from ..catalogue.find import Entry
+from ..diagnosis.finding import Finding
 from ..diagnosis.make import ms
 from ..run import Lens, Run
 from ..scenario import ScenarioError
 from ..sources.scenario import ChildSource
+from ..state.account import AccountView
 from ..state.verdict import STALE, Verdict, calm, certain, fits, judge
 from ..state.view import View
 from ..stats.effect import Effect, sentence
 from ..stats.trend import Trend
+from .account import account_as_json, describe_account
+from .findings import finding, sentence_with_cause
 from .wording import counted
 
 #: Seconds of one block of an A/B test in the app.
@@ -62,6 +66,10 @@ class Result:
     """How long it was watched alone."""
     load: float
     """The machine's load average at the end."""
+    findings: tuple[Finding, ...] = ()
+    """What the diagnosis found while it ran alone, as it would in any script."""
+    account: AccountView = field(default_factory=AccountView)
+    """Where the time went meanwhile."""
     failure: str = ""
     own_error: bool = False
     """Whether the failure is a bug in tfslowtop."""
@@ -233,13 +241,20 @@ class HeadlessScenario:
             as_declared=None if verdict.outcome == "measuring" else fits(self.scenario.kind, verdict),
             seconds=self._alone_seconds,
             load=os.getloadavg()[0],
+            findings=alone.findings,
+            account=alone.account,
             failure=failure,
         )
 
 
 def as_json(result: Result) -> dict[str, Any]:
     """Return a result as plain data; times are in seconds unless the name says ms."""
-    return asdict(result)
+    plain = asdict(replace(result, findings=(), account=AccountView()))
+    return {
+        **plain,
+        "findings": [finding(f) for f in result.findings],
+        "account": account_as_json(result.account),
+    }
 
 
 def summary(result: Result) -> str:
@@ -252,4 +267,6 @@ def summary(result: Result) -> str:
     ]
     if result.effect is not None:
         lines.append(f"  A/B test against the fixed version: {sentence(result.effect)}")
-    return "\n".join([*lines, f"  {result.verdict.words}"])
+    lines.append(f"  {result.verdict.words}")
+    lines += [f"  found: {sentence_with_cause(f)}" for f in result.findings]
+    return "\n".join([*lines, *describe_account(result.account)])

@@ -205,6 +205,10 @@ class Account:
         """All that the main thread did until then has been reported."""
         self._steps = 0
         """The number of steps at the last report."""
+        self._settled_steps = 0
+        """The number of steps in the time that is settled."""
+        self._first_step = 0
+        """The number of steps when it was last restarted."""
         self._settled = self._since = 0
         self._unsampled = 0.0
         """Seconds outside timed calls that wait for a sample."""
@@ -244,6 +248,13 @@ class Account:
         else:
             self._new.free[Cell(activity_of(tally), tally.file, tally.line)] += wall
 
+    def restart(self, at: int, steps: int) -> None:
+        """Forget what was until then: the program has changed, and the account is to be of what it is now."""
+        self._cells.clear()
+        self._unsampled, self._before = 0.0, 0.0
+        self._new, self._current = _Samples(), _Samples()
+        self._settled, self._first_step = max(self._settled, at), steps
+
     def add_reported(self, event: events.Reported, since: int, steps: int) -> None:
         """Settle the time of the report before: samples up to `event.until` follow only now.
 
@@ -261,12 +272,13 @@ class Account:
         """Settle the rest at the end of the program; time without a sample becomes unknown."""
         self._settle(self.reported, since, steps)
         if self._unsampled:
-            self._cell(Cell(ACTIVITY_UNKNOWN, *NOWHERE)).add(self._unsampled, 0, steps)
+            self._cell(Cell(ACTIVITY_UNKNOWN, *NOWHERE)).add(self._unsampled, 0, steps - self._first_step)
             self._unsampled = 0.0
 
     # A view out
 
-    def view(self, steps: int) -> AccountView:
+    def view(self) -> AccountView:
+        steps = max(0, self._settled_steps - self._first_step)
         total = sum(time.seconds for time in self._cells.values())
         if total <= 0:
             return AccountView(before=self._before)
@@ -289,6 +301,7 @@ class Account:
 
     def _settle(self, until: int, since: int, steps: int) -> None:
         """Give the time until then to its cells."""
+        self._settled_steps = steps
         if since > self._since:  # what came earlier was the start
             self._since = since
             self._before += self._unsampled + sum(time.seconds for time in self._cells.values())
@@ -326,7 +339,7 @@ class Account:
         self._spend_free(spent)
         self._current = _Samples()
         for cell, (seconds, count) in spent.items():
-            self._cell(cell).add(seconds, count, steps)
+            self._cell(cell).add(seconds, count, steps - self._first_step)
 
     def _take(self, until: int) -> tuple[list[_Calls], list[events.Trace]]:
         """Take calls and traces that began before a time, and keep what happens later.

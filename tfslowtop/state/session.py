@@ -95,6 +95,8 @@ class Session:
         self._recomputed_at = 0
         self._is_accounted = True
         self._account = AccountView()
+        self._changed = False
+        """Whether a fix was switched on, after which findings stay as they are."""
 
     # Events in
 
@@ -191,10 +193,18 @@ class Session:
     @_take.register
     def _(self, event: events.Toggled) -> None:
         self.step.toggle(event)
+        if event.iteration:
+            self._change(event.at)
 
     @_take.register
     def _(self, event: events.Block) -> None:
         self.step.block(event)
+        self._change(event.at)
+
+    def _change(self, at: int) -> None:
+        """Account for the program as it is from now on; what was found is about what it was at first."""
+        self._changed = True
+        self.account.restart(at, self.step.iterations)
 
     @_take.register
     def _(self, event: events.Gauge) -> None:
@@ -367,18 +377,15 @@ class Session:
         return max(0.0, (end - since) / 1e9) if since else 0.0
 
     def _recompute(self, now: int) -> None:
-        # Of a scenario it is known that it is slow, and why.
-        script = self.step.stream is None or self.step.stream.kind != STREAM_KERNEL
-        if script:
-            self.streams.recompute()
+        self.streams.recompute()
         if self._kept and self.ended is None:  # it is sent only when it has grown
             self.feed([events.Gauge(GAUGE_TENSORS_KEPT, now, float(sum(self._kept.values())))])
         self.step.recompute(now)
         self.gauges.recompute(last=self.ended is not None)
         self.step.remember(self.gauges.trend(GAUGE_RSS))
         self._shares.recompute(now)
-        self._account = self.account.view(self.step.iterations)
-        if script:
+        self._account = self.account.view()
+        if not self._changed:
             facts = gather(self, now)
             self._findings = diagnose(facts)
             self._healthy = healthy(facts)

@@ -22,6 +22,7 @@ from ..sources.source import Source, SourceError
 from ..state.view import View
 from .frame import Frame
 from .messages import RunFailed, ViewUpdated
+from .screens.account import AccountScreen
 from .screens.detail import DetailScreen
 from .screens.focus import FocusScreen
 from .screens.help import AppHelp, HelpScreen, action_name
@@ -32,6 +33,7 @@ from .screens.output import OutputScreen
 from .screens.terminal_size import is_too_small
 from .terminal_app import TerminalApp
 from .terminal_signals import has_terminal
+from .widgets.account_bar import AccountBar
 from .widgets.charts.panel import Panel
 
 if TYPE_CHECKING:
@@ -354,6 +356,10 @@ class WatchApp(TerminalApp):
         else:
             self.push_screen(screen)
         self.call_after_refresh(self._fill_screen)
+
+    @on(AccountBar.Opened)
+    def action_account(self) -> None:
+        self.open_screen(AccountScreen(ascii=self._ascii))
 
     @on(LiveScreen.Opened)
     def _fill_screen(self) -> None:

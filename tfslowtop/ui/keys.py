@@ -11,6 +11,7 @@ QUIT_KEY = Binding("q", "quit", "Quit")
 HELP_KEY = Binding("question_mark", "show_help", "Help", key_display="?", tooltip="Show this help")
 PAUSE_KEY = Binding("space", "pause", "Pause", tooltip="Freeze the view; recording continues")
 FOCUS_KEY = Binding("F", "focus_panel", "Focus", tooltip="Show one panel full screen, for a talk")
+ACCOUNT_KEY = Binding("w", "app.account", "Where", tooltip="Show where the time goes, line by line")
 # Room in the footer is scarce; the help and the palette list these too.
 OUTPUT_KEY = Binding("o", "output", "Output", tooltip="Show the program's output", show=False)
 MACHINE_KEY = Binding("m", "machine", "Machine", tooltip="Show GPUs and host in numbers", show=False)

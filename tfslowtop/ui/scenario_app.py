@@ -18,6 +18,7 @@ from ..state.view import View
 from .base import WatchApp
 from .frame import Frame
 from .keys import (
+    ACCOUNT_KEY,
     BASELINE_KEY,
     FOCUS_KEY,
     HELP_KEY,
@@ -41,7 +42,7 @@ from .widgets.scenario.fixes import Fixes
 #: Actions that change the run: off and hidden with --readonly.
 _CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
 #: Actions that show something of a run.
-_SHOWING = frozenset({"output", "focus_panel", "machine"})
+_SHOWING = frozenset({"output", "focus_panel", "machine", "account"})
 #: Keys that end the app even while the tour plays; any other key only ends the tour.
 _QUIT_KEYS = ("q", "ctrl+q", "ctrl+c")
 
@@ -57,6 +58,7 @@ class ScenarioApp(WatchApp):
         PAUSE_KEY,
         Binding("x", "compare", "A/B", tooltip="A/B test: slow against fixed, random order"),
         Binding("c", "code", "Code", tooltip="Show the slow and the fixed code"),
+        ACCOUNT_KEY,
         Binding("r", "restart", "Restart", tooltip="Restart the scenario with all fixes off"),
         FOCUS_KEY,
         Binding("p", "parameters", "Params", tooltip="Change the parameters", show=False),

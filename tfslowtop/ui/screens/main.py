@@ -14,8 +14,13 @@ from textual.widgets import Static
 
 from ...agent.protocol.events import Failed
 from ...agent.protocol.names import (
+    GAUGE_CPU_SECONDS,
+    GAUGE_EAGER_OPS,
+    GAUGE_GC_COLLECTIONS,
+    GAUGE_GC_SECONDS,
     GAUGE_MACHINE_CPUS,
     GAUGE_RSS,
+    GAUGE_RUN_EAGERLY,
     GPU_LOST,
     GPU_MEMORY,
     GPU_PREFIX,
@@ -28,6 +33,7 @@ from ...state.view import View
 from ..format import headline, plain_text
 from ..frame import Frame
 from ..run_status import status_line
+from ..widgets.account_bar import AccountBar
 from ..widgets.charts.panel import Panel, panel_title
 from ..widgets.charts.panel_grid import PanelGrid
 from ..widgets.footer import KeyFooter
@@ -38,6 +44,11 @@ from .terminal_size import SMALLEST, LatestSizeOnly, TooSmallNotice, is_too_smal
 
 #: The panels that are always there; those of the target's own gauges come after them.
 STANDARD_PANELS = ("latency", GAUGE_RSS, "gpu", "retraces")
+
+#: Gauges that are for the diagnosis and the JSON only.
+_WITHOUT_PANEL = frozenset(
+    {GAUGE_CPU_SECONDS, GAUGE_GC_SECONDS, GAUGE_GC_COLLECTIONS, GAUGE_EAGER_OPS, GAUGE_RUN_EAGERLY}
+)
 
 #: Seconds between two headlines: the iteration count always changes, and once a second shows that it lives.
 _HEADLINE_EVERY = 0.95
@@ -65,6 +76,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         self._telling: set[str] = set()
         """Panels that had something to say since the run began."""
         self._machine = Static(id="machine-line", markup=False)
+        self.account = AccountBar(ascii=ascii)
         self._gpu = ""
         """The label of the device that the GPU panel shows."""
         self._written: dict[Static, str] = {}
@@ -189,7 +201,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
 
     def has_panel(self, gauge: str) -> bool:
         """Return whether a gauge of the target's own gets a panel."""
-        return True
+        return gauge not in _WITHOUT_PANEL
 
     def _panel(self, name: str) -> Panel | None:
         if name in self._panels:

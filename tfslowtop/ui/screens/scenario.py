@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 
 from ...catalogue.find import Entry
+from ...diagnosis.registry import causes
 from ...scenario import Scenario
 from ...state.verdict import live
 from ...state.view import View
@@ -44,6 +45,7 @@ class ScenarioScreen(MainScreen):
 
     def compose_above(self) -> ComposeResult:
         yield self._card
+        yield self.account
 
     def compose_below(self) -> ComposeResult:
         yield self._effect
@@ -64,6 +66,7 @@ class ScenarioScreen(MainScreen):
         self._entry = entry
         self._card.describe(entry)
         self._effect.show(None)
+        self.account.clear()
         self._numbers = ((), 0.0)
         self._fixes.offer(entry.scenario.fixes if entry.scenario else ())
         self.clear_panels()
@@ -84,7 +87,8 @@ class ScenarioScreen(MainScreen):
             return
         self._numbers = (state, now)
         if self._entry is not None and self._entry.scenario is not None:
-            self._card.show_verdict(_verdict(frame.view, self._entry.scenario))
+            self._card.show_verdict(_verdict(frame.view, self._entry.scenario), _found(frame.view))
+        self.account.show(frame.view.account)
         self._effect.show(newest)
         self._fixes.show(frame.view.fixes, frame.requested, frame.view.segments)
 
@@ -110,3 +114,11 @@ def _verdict(view: View, scenario: Scenario) -> str:
     if comparison is not None and comparison.effect is None:
         return "A/B test: measuring …"
     return verdict
+
+
+def _found(view: View) -> str:
+    """Return what the diagnosis finds, as it would in any script."""
+    own = [f for f in view.findings if not causes()[f.cause].is_machines]
+    if not own:
+        return ""
+    return f"{own[0].cause} at line {own[0].line}, {own[0].share_words}"

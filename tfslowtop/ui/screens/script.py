@@ -12,7 +12,7 @@ from ...agent.protocol.names import GAUGE_GRAPH_OPS, GAUGE_OPEN_SESSIONS, GAUGE_
 from ...state.view import View
 from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..frame import Frame
-from ..widgets.script.account_bar import AccountBar
+from ..keys import ACCOUNT_KEY
 from ..widgets.script.findings import FindingList
 from ..widgets.script.streams import StreamTable
 from ..widgets.script.summary import Summary, summarise
@@ -35,7 +35,7 @@ class ScriptScreen(MainScreen):
     BINDINGS = [
         Binding("d", "findings", "Findings", tooltip="Go to the findings; enter opens one"),
         Binding("o", "app.output", "Output", tooltip="Show the script's output"),
-        Binding("w", "app.account", "Where", tooltip="Show where the time goes, line by line"),
+        ACCOUNT_KEY,
         Binding("i", "internal", "Internal", show=False, tooltip="Show or hide library functions"),
     ]
 
@@ -50,7 +50,6 @@ class ScriptScreen(MainScreen):
         self._summary = Summary(ascii=ascii)
         self.findings = FindingList(ascii=ascii)
         self.findings.display = False
-        self._account = AccountBar(ascii=ascii)
         self.table = StreamTable(ascii=ascii, readonly=readonly)
         self._listed: tuple[View | None, Size, float] = (None, Size(), 0.0)
 
@@ -63,7 +62,7 @@ class ScriptScreen(MainScreen):
     def compose_above(self) -> ComposeResult:
         yield self.card
         yield self.findings
-        yield self._account
+        yield self.account
 
     def compose_below(self) -> ComposeResult:
         yield self._summary
@@ -106,7 +105,7 @@ class ScriptScreen(MainScreen):
             return
         self._listed = (view, self.size, now)
         self.table.show(view.streams)
-        self._account.show(view.account)
+        self.account.show(view.account)
         on_card = verdict.finding is not None
         self.findings.show(view.findings[on_card:], 1 + on_card)
         self._summary.show(summarise(view, healthy=verdict.kind == "healthy"))

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import Static
 
-from ....agent.protocol.names import (
+from ...agent.protocol.names import (
     ACTIVITY_BUILD,
     ACTIVITY_DATA,
     ACTIVITY_DEVICE,
@@ -27,9 +27,9 @@ from ....agent.protocol.names import (
     ACTIVITY_WRITE,
     Activity,
 )
-from ....state.account import AccountView
-from ....state.activities import NAMES
-from ...format import plain_text
+from ...state.account import AccountView
+from ...state.activities import NAMES
+from ..format import plain_text
 
 #: How an activity is drawn: its texture, for those who see no colour, and the theme variable of its colour.
 #: Green is work that has to be done; red and yellow is what a change could save.
@@ -72,8 +72,13 @@ class AccountBar(Static, can_focus=True):
 
     def show(self, account: AccountView) -> None:
         self._account = account
-        self.display = account.seconds > 0
+        # Once it is there it stays: it is empty for two seconds after a fix was switched on or off.
+        self.display = self.display or account.seconds > 0
         self._draw()
+
+    def clear(self) -> None:
+        """Leave the screen, until another program has spent some time."""
+        self._account, self.display = AccountView(), False
 
     def on_resize(self) -> None:
         self._draw()
@@ -90,6 +95,7 @@ class AccountBar(Static, can_focus=True):
             return
         self.border_title = "where the time goes"
         heaviest = self._account.heaviest
+        self.border_subtitle = "" if heaviest is not None else "measuring"
         if heaviest is not None:
             place = f"{heaviest.file.rsplit('/', 1)[-1]}:{heaviest.line}"
             self.border_subtitle = f"heaviest line {place} {100 * heaviest.share:.0f} %"

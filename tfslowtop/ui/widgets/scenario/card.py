@@ -1,4 +1,4 @@
-"""The card of a scenario: the claim and its source, what is measured so far, and how it works."""
+"""The card of a scenario: the claim and its source, what is measured and found so far, and how it works."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Card(Static):
         self._entry, self._shown = entry, ""
         self.show_verdict("")
 
-    def show_verdict(self, verdict: str) -> None:
-        """Write the card with what was measured so far. Its height may change, and so the layout."""
+    def show_verdict(self, verdict: str, found: str = "") -> None:
+        """Write the card with what was measured and found. Its height may change, and so the layout."""
         scenario = self._entry.scenario if self._entry else None
         text = Text()
         if scenario is not None:
@@ -29,6 +29,9 @@ class Card(Static):
             text.append(scenario.claim + "\n")
             text.append("Measured  ", "bold")
             text.append((verdict or "not yet") + "\n")
+            if found:
+                text.append("Found     ", "bold")
+                text.append(found + "\n")
             text.append(scenario.mechanism)
             text.append(f" (article {scenario.source})" if scenario.source else "", "italic")
         if text.plain != self._shown:
