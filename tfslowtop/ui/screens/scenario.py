@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual import on
 from textual.app import ComposeResult
 
+from ...agent.protocol.events import Failed
 from ...catalogue.find import Entry
-from ...scenario import Scenario
+from ...catalogue.measured import Measured
+from ...scenario import Scenario, ScenarioError
 from ...state.verdict import live
 from ...state.view import View
 from ..frame import Frame
@@ -17,6 +19,7 @@ from ..widgets.scenario.card import Card
 from ..widgets.scenario.catalogue import Catalogue
 from ..widgets.scenario.effect_card import EffectCard, newest_effect
 from ..widgets.scenario.fixes import Fixes
+from ..widgets.scenario.intro import Intro
 from .main import MainScreen
 
 #: Seconds between two versions of verdict, effect and fixes: sentences are read slowly. They are written
@@ -27,11 +30,22 @@ _NUMBERS_EVERY = 2.0
 class ScenarioScreen(MainScreen):
     AUTO_FOCUS = "#scenarios"
 
-    def __init__(self, entries: Sequence[Entry], first: Entry | None, *, ascii: bool, readonly: bool) -> None:
-        """The screen opens on `first`."""
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        first: Entry | None,
+        measured: Mapping[str, Measured],
+        *,
+        ascii: bool,
+        readonly: bool,
+    ) -> None:
+        """The screen opens on `first`; `measured` is what is known of this machine, and may grow."""
         super().__init__(ascii=ascii)
         self._entry = first
-        self.catalogue = Catalogue(entries, first.id if first else "", ascii=ascii, readonly=readonly)
+        self._measured = measured
+        id = first.id if first else ""
+        self.catalogue = Catalogue(entries, id, measured, ascii=ascii, readonly=readonly)
+        self._intro = Intro(ascii=ascii)
         self._card = Card(ascii=ascii)
         self._effect = EffectCard(ascii=ascii)
         self._fixes = Fixes(ascii=ascii)
@@ -43,6 +57,7 @@ class ScenarioScreen(MainScreen):
 
     def compose_above(self) -> ComposeResult:
         yield self._card
+        yield self._intro
 
     def compose_below(self) -> ComposeResult:
         yield self._effect
@@ -61,6 +76,8 @@ class ScenarioScreen(MainScreen):
     def introduce(self, entry: Entry) -> None:
         """Show a scenario that does not run yet."""
         self._entry = entry
+        self.set_class(entry.error is None, "-idle")
+        self._intro.show(entry, self._measured.get(entry.id))
         self._card.describe(entry)
         self._effect.show(None)
         self._numbers = ((), 0.0)
@@ -69,7 +86,14 @@ class ScenarioScreen(MainScreen):
         self.fail(entry.error)
         self.headline(entry.title, "" if entry.error else "press enter to start")
 
+    def fail(self, failure: Failed | ScenarioError | str | None) -> None:
+        super().fail(failure)
+        if self.has_class("-idle"):
+            self.query("#panels").set(display=False)  # nothing was measured that they could show
+
     def mark_running(self, id: str) -> None:
+        self.remove_class("-idle")
+        self.fail(None)
         self.catalogue.mark_running(id)
         if self.has_class("-listing"):  # it was open, and something else has started this
             self.close_list()
