@@ -70,10 +70,10 @@ def main() -> None:
     terminal.wait_for(r"running · [\d,]+ it", 120)
     cost(terminal, 5)
     if scenario == str(SIX):
-        for panel in ("latency", "host memory", "retraces", "results kept", "wave", "saw"):
+        for panel in ("latency", "memory", "retraces", "results kept", "wave", "saw"):
             assert panel in terminal.text, f"no panel {panel}:\n{terminal.text}"
-    report(terminal, "at the keys", min(seconds, ScenarioApp.ALONE_AFTER - 1), "k")
-    cost(terminal, ScenarioApp.ALONE_AFTER + 1)
+    report(terminal, "at the keys", min(seconds, ScenarioApp.IDLE_AFTER - 1), "k")
+    cost(terminal, ScenarioApp.IDLE_AFTER + 1)
     report(terminal, "left alone", seconds)
     terminal.press(" ")
     terminal.wait_for("PAUSED", 5)

@@ -9,7 +9,7 @@ from paths import RECORDINGS
 from recording import SUFFIX, load, with_paths
 from ui_source import Played, freeze
 
-from tfslowtop.agent.protocol.events import ChooseStep, Command, Ended, Event, Output, StepChosen
+from tfslowtop.agent.protocol.events import ChooseStep, Command, Ended, Event, Output, Reported, StepChosen
 from tfslowtop.ui.script_app import ScriptApp
 
 SECOND = 1_000_000_000
@@ -28,6 +28,8 @@ class Recorded(Played):
             with_paths(r.event, [("/corpus", corpus)]) for r in records if not isinstance(r.event, Ended)
         ]
         self.now = max((r.at for r in records), default=SECOND)
+        if name:  # recordings are older than the reports that close an account
+            self._events = [Reported(1), *self._events, Reported(self.now), Reported(self.now)]
         self.name = argv0 or f"{name or 'plain'}.py"
         self.argv = (self.name,)
         self.sent: list[Command] = []

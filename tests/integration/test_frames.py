@@ -13,10 +13,10 @@ PROGRAM = """
 import gc, threading, time
 from tfslowtop.agent.sender import Agent
 from tfslowtop.agent.protocol.channel import MemoryChannel
-from tfslowtop.agent.hooks.sampler import SamplerHook
+from tfslowtop.agent.hooks.sampler import Sampler
 from tfslowtop.agent.hooks.context import HookContext
 
-hook = SamplerHook(HookContext(Agent(MemoryChannel()), "x.py"))
+hook = Sampler(HookContext(Agent(MemoryChannel()), "x.py"))
 looker, done = 0, False
 
 def pause(phase, info):

@@ -108,18 +108,6 @@ TraceHook(context.agent.emit, context).install()
 def work():
     module._create_concrete_function(types.SimpleNamespace(parameters={}), None, None, options)
 """,
-    "profile": """
-from tfslowtop.agent.hooks.profile_burst import ProfileBurst
-def inner():
-    pass
-def work():
-    close = ProfileBurst(context.tracker)
-    close._from = 0
-    close.begin()
-    for _ in range(20):
-        inner()
-    close._end()
-""",
     "pending calls": """
 from tfslowtop.agent.safety.interrupt import Interrupt
 interrupt = Interrupt(lambda frame: [None for _ in range(20)])

@@ -10,7 +10,8 @@ from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.geometry import Region
 
-from tfslowtop.ui.widgets.charts.chart import Chart, Plot, XAxis, nice_ticks
+from tfslowtop.ui.widgets.charts.axes import XAxis, nice_ticks
+from tfslowtop.ui.widgets.charts.chart import Chart, Plot
 from tfslowtop.ui.widgets.charts.drawing import CurveData, Mode
 
 

@@ -21,7 +21,7 @@ async def test_clicks(play):
         await click_on(pilot, "append to a list")
         await until(pilot, lambda: "[x]" in text(app))
         assert script.sent == [SetFixes(("keep_list",))]
-        await click_on(pilot, "host memory")
+        await click_on(pilot, "─ memory")
         await until(pilot, lambda: isinstance(app.screen, DetailScreen))
         await click_on(pilot, "esc Back")
         await until(pilot, lambda: isinstance(app.screen, MainScreen))

@@ -82,7 +82,7 @@ async def test_focus_keeps_the_keys_and_turns_to_other_panels(play, size):
         await until(pilot, lambda: "faster" in text(app) and "[x]" in text(app))
         assert SetFixes(("keep_list",)) in script.sent
         await pilot.press("tab")
-        await until(pilot, lambda: "host memory" in text(app))  # the order of the main screen
+        await until(pilot, lambda: "memory since start" in text(app))  # the order of the main screen
         await pilot.press("tab")
         await until(pilot, lambda: "retraces" in text(app))
         await pilot.press("shift+tab", "F")

@@ -8,7 +8,7 @@ from screens import SIZES, text, until
 from test_ui_snapshots import settled
 from ui_script import Recorded
 
-from tfslowtop.ui.widgets.charts.drawing import StickyScale
+from tfslowtop.ui.widgets.charts.scale import StickyScale
 
 TRACEBACK = (
     'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\nValueError: bad data\n'

@@ -13,16 +13,14 @@ from tfslowtop.ui.widgets.charts.drawing import (
     MAX_SPANS,
     ROLES,
     CurveData,
-    FixedScale,
     Floats,
     Mode,
-    StickyScale,
     columns_per_cell,
     draw,
     fit,
-    nice_ceiling,
     peak,
 )
+from tfslowtop.ui.widgets.charts.scale import FixedScale, StickyScale, nice_ceiling
 
 MODES: tuple[Mode, ...] = ("block", "braille", "ascii")
 modes = st.sampled_from(MODES)
@@ -234,7 +232,34 @@ def test_a_towering_first_call_may_stick_out() -> None:
     data = CurveData.of([2000.0, 5.0, 6.0, 5.0, 4.0, 5.0])
     assert peak(data) == 2000.0
     assert peak(data, outliers=2) == 6.0
-    assert peak(CurveData.of([10.0, 5.0, 6.0, 5.0, 4.0, 5.0]), outliers=2) == 10.0
+    assert peak(CurveData.of([8.0, 5.0, 6.0, 5.0, 4.0, 5.0]), outliers=2) == 8.0
+
+
+def test_one_slow_first_step_does_not_squeeze_the_rise() -> None:
+    rise = np.linspace(10.0, 30.0, 120)
+    assert peak(CurveData.of(np.append([90.0, 90.0], rise)), outliers=6) == 30.0
+    assert peak(CurveData.of(rise), outliers=6) == 30.0
+
+
+def test_a_level_that_stays_is_no_outlier() -> None:
+    assert peak(CurveData.of([5.0] * 100 + [50.0] * 2), outliers=6) == 5.0
+    assert peak(CurveData.of([5.0] * 100 + [50.0] * 3), outliers=6) == 50.0
+
+
+def test_braille_has_a_line_and_a_dotted_band() -> None:
+    mid = array([5.0] * 4)
+    assert texts(CurveData(mid - 4, mid, mid + 4), 2, 10.0, "braille") == ["⣒⣒", "⠒⠒"]
+    filled = texts(CurveData(mid, mid, mid, filled=True), 2, 7.0, "braille")
+    assert filled == ["⣤⣤", "⣿⣿"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_marks_are_labelled_inside_the_curve(mode: Mode) -> None:
+    columns = 20 * columns_per_cell(mode)
+    marks = tuple(k * columns_per_cell(mode) for k in (3, 4, 19))
+    data = CurveData(*[array([5.0] * columns)] * 3, marks=marks, labels=("+1", "+2", "-1"))
+    top = "".join(text for text, _ in draw(data, 3, 10.0, mode, labelled=True)[0])
+    assert top[1:7].strip() in ("+1||+2", "+1││+2") and top[17:19] == "-1"
 
 
 def test_maxima_raise_the_scale_a_little_above_the_typical_at_most():

@@ -1,96 +1,93 @@
-"""Changes as patches of the user's file, judged by the programs that have to accept them."""
+"""Wrappers and prefixes: they see every call, come off without a trace, and stay out of tracebacks."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import inspect
+import sys
+import traceback
 
 import pytest
 
-from tfslowtop.diagnosis.rewriting.patch import apply_change, unified_diff
-from tfslowtop.diagnosis.rewriting.statement import Change
-
-LOOP = """import tensorflow as tf
-
-def train(data):
-    for x in data:
-        if x is not None:
-            opt = tf.keras.optimizers.Adam(
-                1e-3)
-            step(x, opt)
-        done(x)
-"""
+from tfslowtop.agent.code.ownership import Ownership
+from tfslowtop.agent.hooks.patch import MissingTarget, Patch, Prefix
+from tfslowtop.agent.tallies import Tallies
 
 
-def patched(before: str, after: str, source: str, line: int) -> str | None:
-    lines = apply_change(Change(before, after), source.splitlines(keepends=True), line)
-    return "".join(lines) if lines is not None else None
+class Owner:
+    def double(self, x):
+        return 2 * x
 
 
-def test_a_line_is_replaced_where_it_stands():
-    source = "import tensorflow as tf\nfor lr in rates:\n    f(lr)\nf(lr)\n"
-    assert patched("f(lr)", "f(tf.constant(lr))", source, 3) == source.replace(
-        "    f(lr)", "    f(tf.constant(lr))"
-    )
+class Heir(Owner):
+    pass
 
 
-def test_a_statement_moves_before_its_loop_with_all_of_its_lines():
-    made = "opt = tf.keras.optimizers.Adam(\n    1e-3)"
-    inner = "    opt = tf.keras.optimizers.Adam(\n        1e-3)"
-    result = patched(f"for x in data:\n{inner}", f"{made}\nfor x in data:\n    ...", LOOP, 6)
-    assert result is not None
-    assert result.splitlines()[3:8] == [
-        "    opt = tf.keras.optimizers.Adam(",
-        "        1e-3)",
-        "    for x in data:",
-        "        if x is not None:",
-        "            step(x, opt)",
-    ]
+def test_a_wrapper_can_be_changed_and_comes_off():
+    before, seen = dict(vars(Heir)), []
+
+    def telling(word):
+        return lambda original: lambda *args: (seen.append(word), original(*args))[1]
+
+    patch = Patch(Heir, "double", telling("a"))
+    assert Heir().double(3) == 6
+    patch.install(telling("b"))
+    assert Heir().double(4) == 8
+    patch.off()
+    assert Heir().double(5) == 10
+    assert seen == ["a", "b"] and dict(vars(Heir)) == before
 
 
-def test_a_decorator_stands_above_its_function():
-    source = "import tensorflow as tf\nclass A:\n    @log\n    def f(self, x):\n        return x\n"
-    result = patched("@log\ndef f(self, x):", "@tf.function\n@log\ndef f(self, x):", source, 5)
-    assert result == source.replace("    @log", "    @tf.function\n    @log")
+def test_a_wrapper_says_the_arguments_of_what_it_wraps():
+    def asked():
+        return inspect.signature(Owner.double), inspect.getfullargspec(Owner.double)
+
+    before = asked()
+    patch = Patch(Owner, "double", lambda original: lambda *args, **kwds: original(*args, **kwds))  # noqa: PLW0108
+    assert asked() == before
+    patch.off()
 
 
-def test_what_a_change_needs_is_imported():
-    source = '"""Doc."""\nfrom __future__ import annotations\n\nimport os\nkept = []\nkept.append(os)\n'
-    change = ("kept = []\n...\nkept.append(os)", "kept = collections.deque(maxlen=9)\n...\nkept.append(os)")
-    result = patched(*change, source, 6)
-    assert result is not None and "\n\nimport collections\nimport os\n" in result
+def add(x, y=2, name=None):
+    if name == "fail":
+        raise ValueError(name)
+    return x + y
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "source", "line"),
-    [
-        ("s = open(x)", "with open(x) as s:\n    ...", "s = open(x)\nuse(s)\n", 1),  # no body
-        ("f(lr)", "f(nowhere(lr))", "f(lr)\n", 1),  # a name that the file does not have
-        ("f(lr)", "f(1)", "g(lr)\n", 1),  # edited meanwhile
-        ("f(1)", "f(2)", "f(1)\nf(1)\n", 9),  # which of them?
-        ("for x in y:\n    a(\n    ...", "a(\n...\nfor x in y:\n    ...",
-         "for x in y:\n    a(\n        1,\n        2)\n", 2),
-        ("def f(self):\n    self.o = A()", "self.o = A()\ndef f(self):\n    ...",
-         "class B:\n    def f(self):\n        self.o = A()\n        g()\n", 3),
-        ("x", "y", "def broken(:\nx\n", 2),
-        ("", "", "", 0),
-    ],
-)  # fmt: skip
-def test_there_is_no_patch_where_it_would_not_fit(before, after, source, line):
-    assert patched(before, after, source, line) is None
+def test_a_prefix_is_called_wherever_the_function_has_gone():
+    taken, code, seen = add, add.__code__, []
+    prefix = Prefix(add, lambda: seen.append(1))
+    assert (taken(1), taken(1, y=5), taken(x=1, name="n")) == (3, 6, 3) and len(seen) == 3
+    assert list(inspect.signature(taken).parameters) == ["x", "y", "name"]
+    with pytest.raises(ValueError, match="fail") as failed:
+        taken(1, name="fail")
+    prefix.off()
+    assert taken(1) == 3 and len(seen) == 4 and add.__code__ is code
+    names = [frame.name for frame in traceback.extract_tb(failed.value.__traceback__)]
+    assert names.count("add") == (1 if sys.version_info >= (3, 11) else 2)
 
 
-@pytest.mark.parametrize("command", [["git", "apply", "-"], ["patch", "-p1", "-F0"]], ids=lambda c: c[0])
-@pytest.mark.parametrize("end", ["\n", ""], ids=["newline", "no-newline"])
-def test_the_usual_programs_take_it(command, end, tmp_path):
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    before = "a = 1\nb = 'é'\n\tc\nlast" + end
-    after = "a = 1\nb = 2\n\tc\nlast = 3" + end
-    (tmp_path / "sub").mkdir()
-    file = tmp_path / "sub" / "train.py"
-    file.write_text(before, encoding="utf-8")
-    patch = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), "sub/train.py")
-    done = subprocess.run(command, input=patch.encode(), cwd=tmp_path, capture_output=True)
-    assert done.returncode == 0, done.stderr + done.stdout
-    assert file.read_text(encoding="utf-8") == after
+def test_a_function_that_is_not_plain_gets_no_prefix():
+    free = 1
+    for function in (lambda *args: args, lambda **kwds: kwds, lambda *, a=1: a, lambda: free):
+        with pytest.raises(MissingTarget):
+            Prefix(function, print)
+
+
+def test_tallies_tell_what_has_grown_as_totals_per_line():
+    tallies = Tallies(Ownership(""))
+
+    def work():
+        for size in (1, 2):
+            tallies.add("x", sys._getframe(), 10, size)
+
+    work()
+    (first,) = tallies.changed(1)
+    assert (first.count, first.wall, first.size, first.at) == (2, 20, 3, 1)
+    assert tallies.changed(2) == []
+    work()
+    tallies.put("y", "s", "f.py", 3, 1)
+    second, put = tallies.changed(3)
+    assert (second.line, second.count, second.size) == (first.line, 4, 6)
+    assert (put.what, put.count) == ("y", 1)
+    tallies.put("y", "s", "f.py", 3, 1)
+    assert tallies.changed(4) == []

@@ -46,6 +46,7 @@ EVERYTHING: list[events.Event | Sensed | KnownGpus] = [
     Folded(1, 3, 100, BEGIN + 3000, BEGIN + 9000, 1, 9, 500, 400, (1, 5, 9)),
     Trace("f", "", 0, 2, BEGIN + 1000, 4321, (REASON,), nested=True),
     Gauge("rss", BEGIN + 5000, 1.5e9),
+    events.Reported(BEGIN + 2000),
     events.Tally("model", "Adam", "a.py", 3, 4, 5, 6, BEGIN + 2000),
     StepChosen(1, "the loop that does the work", BEGIN),
     events.Toggled(0, ("a", "b"), BEGIN),

@@ -21,11 +21,13 @@ from tfslowtop.agent.protocol.events import (
     Note,
     Output,
     Phase,
+    Reason,
     Samples,
     Stream,
     Toggled,
     Trace,
 )
+from tfslowtop.agent.protocol.names import REASON_FIRST
 from tfslowtop.state.session import Session
 from tfslowtop.state.verdict import judge, live, pauses
 from tfslowtop.state.view import View
@@ -163,19 +165,45 @@ def test_a_gauge_holds_until_the_next_and_not_for_ever():
     assert np.isnan(curve.mid).all()
 
 
-def test_traces_are_counted_and_their_curve_holds():
+def traced(number, at, cause="retrace-python-value"):
+    return Trace("f", "f.py", 3, number, at, 10_000_000, (Reason("lr", cause, "1", "2"),))
+
+
+def test_retraces_are_counted_without_first_traces_and_their_curve_holds():
     target = Target()
     start = target.now
+    target.session.feed([traced(1, start, REASON_FIRST)])
+    panel = target.session.view(start + SECOND, 40, 0.5).panel("retraces")
+    assert (panel.now, panel.words) == (0.0, "1 first trace")
     for n in range(5):
-        target.session.feed([Trace("f", "f.py", 3, n + 1, start + n * SECOND, 10_000_000, ())])
+        target.session.feed([traced(n + 2, start + n * SECOND)])
     view = target.session.view(start + 8 * SECOND, 40, 0.5)
     panel = view.panel("retraces")
-    assert (view.traces, view.trace_seconds, panel.now) == (5, pytest.approx(0.05), 5.0)
+    assert (view.traces, view.trace_seconds, panel.now) == (6, pytest.approx(0.06), 5.0)
     assert panel.curve.mid[-1] == 5.0
     known = panel.curve.mid[np.isfinite(panel.curve.mid)]
     assert (np.diff(known) >= 0).all() and known[0] == 1.0
     later = target.session.view(start + 300 * SECOND, 40, 0.5).panel("retraces")
     assert set(later.curve.mid) == {5.0}
+
+
+def test_a_curve_of_retraces_never_falls():
+    target = Target()
+    start = target.now
+    for n, second in enumerate((4, 1, 6, 2)):  # threads report when they end
+        target.session.feed([traced(n + 2, start + second * SECOND)])
+    mid = target.session.view(start + 8 * SECOND, 40, 0.5).panel("retraces").curve.mid
+    assert (np.diff(mid[np.isfinite(mid)]) >= 0).all()
+
+
+def test_memory_is_drawn_from_the_second_step_on():
+    target = Target()
+    target.session.feed([Gauge("rss", target.now, 3e8)])
+    assert not target.session.view(target.now + SECOND, 40, 0.5).panel("rss").has_base
+    target.iterate(np.full(100, 10.0))
+    target.session.feed([Gauge("rss", target.now, 6e8), Gauge("rss", target.now + SECOND, 6.1e8)])
+    panel = target.session.view(target.now + SECOND, 40, 0.5).panel("rss")
+    assert (panel.base, panel.now, panel.shown) == (6e8, 6.1e8, pytest.approx(1e7))
 
 
 def test_folded_samples_count_and_show_their_extremes():

@@ -31,7 +31,7 @@ from .hooks.host_copies import HostCopyHook
 from .hooks.keras import KerasHook
 from .hooks.patch import MissingTarget
 from .hooks.python_ops import PythonOpHook
-from .hooks.sampler import SamplerHook
+from .hooks.sampler import Sampler
 from .hooks.sessions import SessionHook
 from .hooks.tf_function.calls import FunctionHook
 from .hooks.tf_function.traces import MODULE as TRACES
@@ -39,7 +39,7 @@ from .hooks.tf_function.traces import TraceHook
 from .hooks.traced_runs import TracedRunHook
 from .protocol import events
 from .protocol.channel import Channel
-from .protocol.events import About, ChooseStep, Command, Detach, Note, Phase, StepChosen
+from .protocol.events import About, ChooseStep, Command, Detach, Note, Phase, Reported, StepChosen
 from .protocol.names import GAUGE_CPU_SECONDS, PHASE_IMPORTING, PHASE_RUNNING, STREAM_STEP, StreamKind
 from .safety.interrupt import Interrupt
 from .sender import Agent
@@ -61,16 +61,16 @@ HOOKS: tuple[type[Hook], ...] = (
     HostCopyHook,
     EagerOpHook,
     GarbageCollectorHook,
-    SamplerHook,
     CostlyCallsHook,
     AllocatorHook,
     GrowingContainersHook,
 )
 
-#: Seconds between two ticks, and ticks between two batches: slower than for a scenario, because the program
-#: is not ours to slow down, and as often as the watcher redraws.
-PERIOD = 0.1
-_TICKS = 2
+#: Seconds between two samples of the main thread: 600 in half a minute, which tell a share to 4 points.
+PERIOD = 0.05
+#: Samples between two ticks of the hooks, and between two batches: slower than for a scenario, because the
+#: program is not ours to slow down, and as often as the watcher redraws.
+_TICK, _BATCH = 2, 4
 _CHOOSE_EVERY = 400_000_000
 _TALLY_EVERY = 1_000_000_000
 
@@ -83,7 +83,8 @@ class Attachment:
             on_tick=self._tick,
             on_gone=self.remove,
             period=PERIOD,
-            ticks=_TICKS,
+            ticks=_BATCH,
+            may_wake_promptly=self._is_only_thread,
         )
         self.context = HookContext(self.agent, script)
         self.step: Stream | None = None
@@ -95,7 +96,9 @@ class Attachment:
         self._watch = Watch()
         self._hooks_by_module: dict[str, list[Hook]] = {}
         self._hooks = [hook(self.context) for hook in HOOKS]
+        self._sampler = Sampler(self.context)
         self._ticks = [hook.tick for hook in self._hooks if type(hook).tick is not Hook.tick]
+        self._wakes = 0
         self._traces = TraceHook(self.agent.emit, self.context)
         self._retry: list[Callable[[], bool]] = []
         self._removed = self._introduced = False
@@ -196,10 +199,18 @@ class Attachment:
             self.context.report_error(error)
         return True
 
+    def _is_only_thread(self) -> bool:
+        return self._sampler.is_only_thread(time.perf_counter_ns())
+
     def _tick(self) -> None:
-        """Run ten times a second, on the agent's thread."""
+        """Run twenty times a second, on the agent's thread: sample, and every other time all the rest."""
         now = time.perf_counter_ns()
         if self._removed:
+            return
+        # First of all: what comes later may give the interpreter back to the program.
+        self._guard(lambda: self._sampler.tick(now))
+        self._wakes += 1
+        if self._wakes % _TICK:
             return
         self._retry = [again for again in self._retry if not again()]
         if not self._introduced:
@@ -218,8 +229,13 @@ class Attachment:
             self._choose(now)
         if now >= self._tally_at:
             self._tally_at = now + _TALLY_EVERY
-            for tally in self.context.tallies.changed(now):
-                self.agent.emit(tally)
+            self._report(now, self._sampler.reported_until)
+
+    def _report(self, now: int, until: int) -> None:
+        """Send what lines of the program did until now."""
+        for tally in self.context.tallies.changed(now):
+            self.agent.emit(tally)
+        self.agent.emit(Reported(until))
 
     def _send_last(self, now: int) -> None:
         """Send streams, step and tallies as they stand at the end."""
@@ -228,8 +244,7 @@ class Attachment:
         if self._wanted and not self._is_named:
             text = f"--step {self._wanted}: nothing of that name repeated."
             self.agent.emit(Note(text))
-        for tally in self.context.tallies.changed(now):
-            self.agent.emit(tally)
+        self._report(now, now)
 
     def _introduce(self, now: int) -> None:
         """Announce TensorFlow's version and devices once it has chosen the devices.

@@ -23,6 +23,7 @@ from .protocol.channel import Channel
 from .protocol.events import SAMPLE, Command, Event, Folded, Lost, Note, Samples, Stream
 from .protocol.names import StreamKind
 from .protocol.wire import MAX_SAMPLES
+from .safety.prompt_wake import PromptWake
 from .safety.signal_handlers import let_through
 from .sample_buffer import SampleBuffer
 from .sample_ring import SampleRing
@@ -112,14 +113,17 @@ class Agent:
         on_gone: Callable[[], None] | None = None,
         period: float = PERIOD,
         ticks: int = 1,
+        may_wake_promptly: Callable[[], bool] | None = None,
     ) -> None:
         """Call `on_tick` every `period` seconds, `ticks` times per batch, and `on_gone` once the watcher has
-        hung up."""
+        hung up. `may_wake_promptly` says whether the thread may shorten the switch interval in its sleep."""
         self.channel = channel
         self.errors = 0
         self._on_command = on_command or (lambda command: None)
         self._on_tick, self._on_gone = on_tick, on_gone
         self._period, self._ticks = period, ticks
+        self._may_wake_promptly = may_wake_promptly
+        self._prompt_wake = PromptWake()
         self._numbers = itertools.count()
         self._queues: dict[int, SampleRing | SampleBuffer] = {}
         self._folds: dict[int, _Fold] = {}
@@ -195,6 +199,7 @@ class Agent:
 
     def abandon(self) -> None:
         """Let go in a forked child: thread and connection are the parent's, and locks may stay held."""
+        self._prompt_wake.awake()
         self._lock, self._sending, self._sender = threading.Lock(), threading.Lock(), 0
         self.channel.alive = False
         self._queues.clear()
@@ -212,8 +217,12 @@ class Agent:
                     self._guard(self._tick)
                     self._guard(self._listen)
                 self._cpu = before + _thread_time_ns()
+                if self._may_wake_promptly is not None and self._may_wake_promptly():
+                    self._prompt_wake.sleeping()
                 self._wake.acquire(timeout=self._period)
+                self._prompt_wake.awake()
         finally:
+            self._prompt_wake.awake()
             self._sending.release()
         if self._on_gone is not None and not self._closing:
             self._guard(self._on_gone)

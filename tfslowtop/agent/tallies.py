@@ -23,6 +23,7 @@ class Details(NamedTuple):
     array: str = ""
     container: str = ""
     bounded: bool = False
+    inside: str = ""
 
 
 #: Most tallies have only a symbol; a plain string is cheaper than `Details`.

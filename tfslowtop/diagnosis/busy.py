@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ..agent.protocol.names import (
+    PACKAGE_KERAS,
+    PACKAGE_TENSORFLOW,
+    PACKAGE_TRACING,
+    PACKAGE_UNKNOWN,
+    TALLY_WHERE,
+)
+from ..state.activities import waits, writes
 from .facts import Facts, Site, TallyFacts
 
-#: Modules in which a thread waits for another one.
-_WAITS = ("queue", "threading", "multiprocessing", "concurrent", "selectors", "_queue")
 #: Packages whose time is TensorFlow's own, or not the program's doing.
-_NOT_PYTHON = ("tensorflow", "keras", "tf_keras", "tracing", "gc", "python", "importlib", *_WAITS)
-#: Modules that write logs and files, and the prefixes of their functions that do: the same modules also read.
-_KEEPS = (
-    "file", "json", "csv", "pickle", "logging", "matplotlib", "PIL", "imageio", "h5py", "numpy", "pandas", "sqlite3", "shelve",
-    "tensorboard", "tensorboardX", "wandb", "mlflow", "tensorflow.python.summary", "tensorflow.python.ops.summary", "tensorflow.python.ops.io_ops", "tensorflow.python.ops.gen_io_ops",
-)  # fmt: skip
-_WRITES = (
-    "add_", "critical", "debug", "dump", "error", "flush", "imsave", "imwrite", "info", "log", "save", "to_", "warn",
-    "write",
-)  # fmt: skip
+_NOT_PYTHON = (
+    PACKAGE_TENSORFLOW,
+    PACKAGE_KERAS,
+    "tf_keras",
+    PACKAGE_TRACING,
+    "gc",
+    PACKAGE_UNKNOWN,
+    "importlib",
+)
 
 #: A function that spends this share of its time writing exists to write, so that all it does counts as writing;
 #: unless TensorFlow takes this share of it, because then it computes something of its own.
@@ -41,16 +46,16 @@ class Busy:
 
     @property
     def waits(self) -> bool:
-        return self.package in _WAITS and not self.writes
+        return waits(self.package) and not self.writes
 
     @property
     def writes(self) -> bool:
-        return self.callee.startswith(_WRITES) and self.module.startswith(_KEEPS)
+        return writes(self.callee, self.module)
 
     @property
     def python(self) -> bool:
         """Whether it is the program's own Python, or a library that neither writes nor waits."""
-        return self.package not in _NOT_PYTHON and not self.writes
+        return self.package not in _NOT_PYTHON and not waits(self.package) and not self.writes
 
 
 def busy(c: TallyFacts) -> Busy:
@@ -64,7 +69,7 @@ GOES_ON = 0.1
 
 def sightings(facts: Facts, late: float = GOES_ON) -> Iterator[tuple[TallyFacts, Busy]]:
     """Iterate over sightings at lines of the user that are still in use; over all, if `late` is below 0."""
-    found = (c for c in facts.tallies_of("where") if c.late > late and c.is_users)
+    found = (c for c in facts.tallies_of(TALLY_WHERE) if c.late > late and c.is_users)
     return ((c, busy(c)) for c in found)
 
 

@@ -31,7 +31,19 @@ def arrange(found: list[Finding], seconds: float) -> tuple[Finding, ...]:
             under.setdefault(id(explained[id(f)]), []).append(f)
     roots = [f for f in found if id(f) not in explained]
     roots.sort(key=lambda f: (causes()[f.cause].is_machines, -_cost(f, seconds)))
-    return tuple(f.with_symptoms(tuple(_all_under(f, under))) for f in roots)
+    return tuple(_paid([f.with_symptoms(tuple(_all_under(f, under))) for f in roots], seconds))
+
+
+def _paid(roots: list[Finding], seconds: float) -> Iterator[Finding]:
+    """Pay the costs out of the time there was, in order, so that they never add up to more than all of it."""
+    left = seconds
+    for f in roots:
+        if causes()[f.cause].is_machines or f.basis == "not measured":
+            yield f  # the machine slows down the same time that the program's own problems take
+            continue
+        cost = min(f.cost_seconds, max(0.0, left))
+        left -= cost
+        yield f if cost == f.cost_seconds else f.with_cost(cost, seconds)
 
 
 def _leads_to(cause: Finding, symptom: Finding, explained: dict[int, Finding]) -> bool:

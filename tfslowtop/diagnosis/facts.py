@@ -11,6 +11,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..agent.protocol.names import (
+    GAUGE_CPU_SECONDS,
+    PHASE_STARTING,
+    REASON_NEW_INSTANCE,
+    STREAM_DATA_WAIT,
+    STREAM_EVALUATE,
+    STREAM_FIT,
+    STREAM_FIT_CALL,
+    STREAM_FUNCTION,
+    STREAM_GC,
+    STREAM_LIBRARY_FUNCTION,
+    STREAM_LOOP,
+    STREAM_MARKED,
+    STREAM_PREDICT,
+    STREAM_TRAIN_ON_BATCH,
+    TALLY_WHERE,
+    GaugeName,
+    StreamKind,
+    TallyKind,
+)
 from ..state.retraces import FunctionTraces
 from ..state.streams import StreamStats
 from ..stats.blocks import Stretch
@@ -53,7 +73,7 @@ class StreamFacts:
 
     id: int
     name: str
-    kind: str
+    kind: StreamKind
     file: str
     line: int
     calls: int
@@ -87,7 +107,7 @@ class StreamFacts:
 class TallyFacts:
     """A tally: how often a line of the user's code did something."""
 
-    what: str
+    what: TallyKind
     symbol: str
     file: str
     line: int
@@ -202,7 +222,7 @@ class Facts:
     streams: tuple[StreamFacts, ...]
     tallies: tuple[TallyFacts, ...]
     functions: tuple[FunctionFacts, ...]
-    gauges: dict[str, GaugeFacts] = field(default_factory=dict)
+    gauges: dict[GaugeName, GaugeFacts] = field(default_factory=dict)
     episodes: tuple[MachineEpisode, ...] = ()
     """When the machine slowed the program."""
     clock: int = 0
@@ -214,11 +234,11 @@ class Facts:
     cpu_paces: tuple[float, ...] = ()
     """CPU seconds of the process per step, in equal parts of the steps."""
 
-    def streams_of(self, *kinds: str) -> list[StreamFacts]:
+    def streams_of(self, *kinds: StreamKind) -> list[StreamFacts]:
         """Return the streams of these kinds, most expensive first."""
         return sorted((c for c in self.streams if c.kind in kinds), key=lambda c: -c.seconds)
 
-    def tallies_of(self, *what: str) -> list[TallyFacts]:
+    def tallies_of(self, *what: TallyKind) -> list[TallyFacts]:
         """Return the tallies of these kinds, most frequent first."""
         return sorted((c for c in self.tallies if c.what in what), key=lambda c: -c.count)
 
@@ -228,11 +248,14 @@ class Facts:
 
     def seconds_at(self, site: Site) -> float:
         """Return how long the main thread was seen at a line."""
-        return sum(c.seconds for c in self.tallies if c.what == "where" and c.site == site)
+        return sum(c.seconds for c in self.tallies if c.what == TALLY_WHERE and c.site == site)
 
     def most_iterations(self) -> int:
         """Return the iterations of the loop that iterates most often, the step included."""
-        return max((c.calls for c in self.streams if c.kind in ("loop", "fit", "own")), default=self.steps)
+        return max(
+            (c.calls for c in self.streams if c.kind in (STREAM_LOOP, STREAM_FIT, STREAM_MARKED)),
+            default=self.steps,
+        )
 
 
 def short(file: str) -> str:
@@ -242,7 +265,7 @@ def short(file: str) -> str:
 
 def keras_lines(facts: Facts) -> set[Site]:
     """Return the lines that call Keras methods, which create datasets and iterators of their own."""
-    kinds = ("predict", "evaluate", "fit-call", "fit", "train-on-batch")
+    kinds = (STREAM_PREDICT, STREAM_EVALUATE, STREAM_FIT_CALL, STREAM_FIT, STREAM_TRAIN_ON_BATCH)
     return {c.site for c in facts.streams_of(*kinds)}
 
 
@@ -254,11 +277,11 @@ def gather(session: Session, now: int) -> Facts:
     retraced_at = sorted(at for f in session.retraces.functions.values() for at, _ in f.newest_avoidable)
     calls = tuple(_call(s, s is step, since, retraced_at) for s in streams if s.calls)
     steps = step.calls if step else 0
-    alone = session.about.tensorflow == "" and session.phase.name == "starting"
+    alone = session.about.tensorflow == "" and session.phase.name == PHASE_STARTING
     functions = _functions(streams)
     # A TensorFlow program without steps is still at its beginning, where nothing counts as early.
     middle = session.ledger.middle if alone else 0
-    seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == "where")
+    seen = sum(e.tally.wall for e in session.ledger.entries.values() if e.tally.what == TALLY_WHERE)
     return Facts(
         seconds=session.worked(now) if since else seen / 1e9,
         steps=steps,
@@ -275,7 +298,7 @@ def gather(session: Session, now: int) -> Facts:
         ended=session.ended is not None,
         failed=session.ended is not None and session.ended.code != 0,
         alone=alone,
-        cpu_paces=session.gauges.paces("cpu seconds", PARTS),
+        cpu_paces=session.gauges.paces(GAUGE_CPU_SECONDS, PARTS),
     )
 
 
@@ -287,7 +310,7 @@ def _count(e: Entry, steps: int, middle: int) -> TallyFacts:
     )  # fmt: skip
 
 
-def _gauge(session: Session, name: str) -> GaugeFacts:
+def _gauge(session: Session, name: GaugeName) -> GaugeFacts:
     first, last, largest, _ = session.gauges.summary(name)
     return GaugeFacts(first, last, largest, session.gauges.trend(name), session.gauges.rise(name))
 
@@ -308,9 +331,9 @@ def _call(s: StreamStats, is_step: bool, since: int, retraced_at: list[int]) -> 
         cpu = float(np.median(known)) if len(known) else math.nan
         excess = _excess(kept.wall, s.calls)
         staged = _in_jumps(kept.wall) > JUMPS or _at_traces(kept, retraced_at) > TRACED_RISE
-    elif s.kind == "data-wait" and len(kept := s.blocks.stretch()):
+    elif s.kind == STREAM_DATA_WAIT and len(kept := s.blocks.stretch()):
         longest = float(kept.wall.max())
-    elif s.kind == "gc" and len(kept := s.blocks.stretch()):
+    elif s.kind == STREAM_GC and len(kept := s.blocks.stretch()):
         own = kept.start >= since
         calls, seconds = (
             round(calls * own.mean()),
@@ -374,7 +397,9 @@ def _functions(streams: list[StreamStats]) -> dict[tuple[str, int], StreamStats]
     found: dict[tuple[str, int], StreamStats] = {}
     for s in streams:
         place = (s.info.file, s.info.line)
-        if s.kind.endswith("function") and (place not in found or s.calls > found[place].calls):
+        if s.kind in (STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION) and (
+            place not in found or s.calls > found[place].calls
+        ):
             found[place] = s
     return found
 
@@ -392,7 +417,7 @@ def _traced(f: FunctionTraces, stats: StreamStats | None, number: Callable[[int]
         count=f.count, nested=f.nested, calls=max(stats.calls if stats else 0, f.count - f.nested),
         seconds=f.seconds, avoidable=f.avoidable, avoidable_seconds=f.avoidable_seconds,
         late=late, since=number(newest[0][0]) if newest else 0, longest=f.longest / 1e9, jit=f.jit,
-        instances=sum(b.count for b in blames if b.cause == "new-instance"), called_with=f.called_with,
+        instances=sum(b.count for b in blames if b.cause == REASON_NEW_INSTANCE), called_with=f.called_with,
         reasons=tuple(
             RetraceReason(
                 b.argument, CauseId(b.cause), b.count, len(b.values), b.example.before, b.example.after,

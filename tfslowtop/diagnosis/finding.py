@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from .names import CauseId
+from .names import LEAKS, SESSION_LEAK, CauseId
 
 Confidence = Literal["high", "medium"]
 #: What `cost_seconds` stands for: the time lost; the time spent there, of which a fix saves an unknown part; or
@@ -72,7 +72,7 @@ class Finding:
     def share_words(self) -> str:
         """The share of the time in a few words."""
         if self.basis == "not measured":
-            return "memory" if self.cause.endswith("-leak") else "not measured"
+            return "memory" if self.cause in (SESSION_LEAK, *LEAKS) else "not measured"
         if self.share < 0.01:
             return "less than 1 % of the time"
         return f"{'up to ' if self.basis == 'at most' else ''}{100 * self.share:.0f} % of the time"
@@ -92,6 +92,11 @@ class Finding:
     def with_symptoms(self, symptoms: tuple[Finding, ...]) -> Finding:
         return replace(self, symptoms=symptoms)
 
+    def with_cost(self, cost: float, seconds: float) -> Finding:
+        """Return the finding with another cost; the program ran for `seconds`."""
+        share = cost / seconds if seconds > 0 else 0.0
+        return replace(self, cost_seconds=cost, share=share, basis="at most")
+
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> tuple[CauseId, str, int]:
         return self.cause, self.file, self.line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..agent.protocol.names import PACKAGE_KERAS, PACKAGE_TENSORFLOW
 from .busy import seen, sightings
 from .facts import Facts, short
 from .make import ms
@@ -31,7 +32,7 @@ def healthy(facts: Facts) -> str:
     pace = {"flat": "is steady at", "falling": "gets faster and takes"}.get(trend, "takes")
     seconds = list(sightings(facts))
     total = sum(c.seconds for c, _ in seconds)
-    inside = sum(c.seconds for c, b in seconds if b.package in ("tensorflow", "keras"))
+    inside = sum(c.seconds for c, b in seconds if b.package in (PACKAGE_TENSORFLOW, PACKAGE_KERAS))
     share = f", {100 * inside / total:.0f} % inside TensorFlow" if total > ENOUGH else ""
     (file, line), most = next(iter(seen(facts, lambda b: b.python).items()), (("", 0), 0.0))
     if share and inside < MOSTLY_TENSORFLOW * total and most >= WORTH_NAMING * total:

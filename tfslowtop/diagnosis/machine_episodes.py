@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..agent.protocol.names import GPU_THROTTLE, GaugeName
 from ..state.view import Gpu
 from ..stats.blocks import Floats, Stretch
 from .conditions import Condition, Readings, by_device
@@ -52,9 +53,9 @@ class MachineEpisode:
     """Seconds lost, judging by the readings alone."""
     begun: bool
     """Whether its beginning was seen; if not, it has held from the start."""
-    before: Mapping[str, float]
+    before: Readings
     """The means of its readings in the time before, where there were any."""
-    during: Mapping[str, float]
+    during: Readings
     times: int = 1
     """How many such episodes there were, this one included."""
     others_lost: float = 0.0
@@ -84,13 +85,13 @@ class _Open:
     begun: bool
     before: Readings
     lost: float = 0.0
-    sums: dict[str, tuple[float, int]] = field(default_factory=dict)
+    sums: dict[GaugeName, tuple[float, int]] = field(default_factory=dict)
     bits: float | None = None
 
     def add(self, at: int, elapsed: int, share: float, now: Readings) -> None:
         self.until = at
         self.lost += share * min(elapsed, _STANDS) / _SECOND
-        self.bits = now.get("throttle")  # a mean of bits means nothing
+        self.bits = now.get(GPU_THROTTLE)  # a mean of bits means nothing
         for name, value in now.items():
             total, count = self.sums.get(name, (0.0, 0))
             self.sums[name] = total + value, count + 1
@@ -102,7 +103,7 @@ class _Open:
     def episode(self, key: Key, lasting: bool) -> MachineEpisode:
         during = {name: total / count for name, (total, count) in self.sums.items()}
         if self.bits is not None:
-            during["throttle"] = self.bits
+            during[GPU_THROTTLE] = self.bits
         return MachineEpisode(
             *key, self.since, self.until, lasting, self.lost, self.begun, self.before, during
         )
@@ -114,7 +115,7 @@ class MachineEpisodes:
     def __init__(self, conditions: Iterable[Condition]) -> None:
         self._conditions = tuple(conditions)
         self._at = 0
-        self._rows: deque[tuple[int, dict[str, dict[str, float]]]] = deque(maxlen=_ROWS)
+        self._rows: deque[tuple[int, dict[str, dict[GaugeName, float]]]] = deque(maxlen=_ROWS)
         self._open: dict[Key, _Open] = {}
         self._over: dict[Key, list[MachineEpisode]] = {}
         """The longest and the newest of each kind that is over."""
@@ -158,7 +159,7 @@ class MachineEpisodes:
         key = condition.cause, label
         mine = self._open.get(key)
 
-        def usual(name: str) -> float:
+        def usual(name: GaugeName) -> float:
             return mine.before.get(name, math.nan) if mine is not None else self._mean(key, name)
 
         share = condition.share_lost(now, usual)
@@ -172,7 +173,7 @@ class MachineEpisodes:
         mine.add(at, elapsed, share, {name: now[name] for name in condition.evidence if name in now})
         return mine.confirmed and not known
 
-    def _calm(self, key: Key) -> list[dict[str, float]]:
+    def _calm(self, key: Key) -> list[dict[GaugeName, float]]:
         """Return the rows of the last half minute since the previous episode of this kind.
 
         A device that was lost in between has none: it does not get slower by coming back.
@@ -180,7 +181,7 @@ class MachineEpisodes:
         since = self._over[key][1].until if key in self._over else 0
         return [row[key[1]] for at, row in self._rows if at > since and key[1] in row]
 
-    def _mean(self, key: Key, name: str) -> float:
+    def _mean(self, key: Key, name: GaugeName) -> float:
         values = [row[name] for row in self._calm(key) if name in row]
         return sum(values) / len(values) if len(values) >= _CALM else math.nan
 

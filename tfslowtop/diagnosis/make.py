@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..agent.protocol.names import GAUGE_RSS
 from .cause import Cause
 from .facts import Facts, Site
 from .finding import Basis, Confidence, Finding, Fix
@@ -69,7 +70,7 @@ def finding(
 def _expected(facts: Facts, cause: Cause, cost: float | None, basis: Basis) -> str:
     """Say what a step, or the whole run, takes without the cost; for a leak, what becomes of memory."""
     if cost is None:
-        rss = facts.gauges.get("rss")
+        rss = facts.gauges.get(GAUGE_RSS)
         return f"Memory stops growing; it is at {size(rss.last)} now." if rss else ""
     if cause.id == TRACE_SLOW:
         most = "up to " if basis != "measured" else ""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import __version__
+from ..agent.protocol.names import GaugeName
 from ..state.retraces import INNOCENT, FunctionTraces
 from ..state.session import Session
 from ..state.streams import StreamView
 from ..state.view import View
 from ..stats.trend import Trend
+from .account import account_as_json
 from .findings import finding, verdict
 from .wording import readable
 
@@ -32,6 +34,7 @@ def report(
             "wall_seconds": session.elapsed(view.at),
         },
         "streams": [_stream(s) for s in view.streams],
+        "account": account_as_json(view.account),
         "traces": [_traces(f) for f in session.retraces.functions.values()],
         "gauges": {name: _gauge(session, name) for name in sorted(session.gauges)},
         "findings": [finding(f) for f in view.findings],
@@ -97,6 +100,6 @@ def _traces(f: FunctionTraces) -> dict[str, Any]:
     }
 
 
-def _gauge(session: Session, name: str) -> dict[str, Any]:
+def _gauge(session: Session, name: GaugeName) -> dict[str, Any]:
     first, last, largest, slope = session.gauges.summary(name)
     return {"first": first, "last": last, "max": largest, "slope_per_step": slope}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..agent.protocol.names import PHASE_STARTING
 from ..clean import clean
 from ..diagnosis.make import ms
 from ..state.session import Session
 from ..state.view import View
+from .account import describe_account
 from .findings import describe_findings
 from .wording import counted, readable, times
 
@@ -20,7 +22,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) 
     lines = [f"tfslowtop: {script}: {_ending(view, stopped_by)}{watched}"]
     step = next((s for s in view.streams if s.is_step), None)
     # The version is known only after its first op.
-    if seconds and not view.tensorflow and view.phase == "starting":
+    if seconds and not view.tensorflow and view.phase == PHASE_STARTING:
         unseen = "" if step else ", and without it no steps are seen"
         lines.append(f"  It never imported TensorFlow{unseen}.")
     if step is not None:
@@ -30,6 +32,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) 
             f"p95 {ms(step.p95)}, {step.words or 'unclear'}"
         )
     lines += describe_findings(view)
+    lines += describe_account(view.account)
     lines += [f"  note: {text}" for text in view.notes]
     if view.lost:
         lines.append(f"  dropped: {counted(view.lost, 'sample')}")

@@ -141,19 +141,19 @@ def _host(now: HostReading, then: HostReading) -> _Values:
 
 def _device(device: GpuDevice) -> _Values:
     label = device.label
-    yield gpu_gauge(label, "memory"), device.memory_used
-    yield gpu_gauge(label, "memory.total"), device.memory_total
-    yield gpu_gauge(label, "memory.own"), device.memory_own
-    yield gpu_gauge(label, "memory.others"), device.memory_others
-    yield gpu_gauge(label, "utilisation"), device.utilisation
-    yield gpu_gauge(label, "utilisation.own"), device.utilisation_own
-    yield gpu_gauge(label, "utilisation.others"), device.utilisation_others
-    yield gpu_gauge(label, "clock"), device.clock
-    yield gpu_gauge(label, "clock.max"), device.clock_max
-    yield gpu_gauge(label, "throttle"), device.throttle
-    yield gpu_gauge(label, "temperature"), device.temperature
-    yield gpu_gauge(label, "power"), device.power
-    yield gpu_gauge(label, "power.limit"), device.power_limit
-    yield gpu_gauge(label, "pcie.rx"), device.pcie_rx
-    yield gpu_gauge(label, "pcie.tx"), device.pcie_tx
-    yield gpu_gauge(label, "lost"), float(device.lost)
+    yield gpu_gauge(label, names.GPU_MEMORY), device.memory_used
+    yield gpu_gauge(label, names.GPU_MEMORY_TOTAL), device.memory_total
+    yield gpu_gauge(label, names.GPU_MEMORY_OWN), device.memory_own
+    yield gpu_gauge(label, names.GPU_MEMORY_OTHERS), device.memory_others
+    yield gpu_gauge(label, names.GPU_UTILISATION), device.utilisation
+    yield gpu_gauge(label, names.GPU_UTILISATION_OWN), device.utilisation_own
+    yield gpu_gauge(label, names.GPU_UTILISATION_OTHERS), device.utilisation_others
+    yield gpu_gauge(label, names.GPU_CLOCK), device.clock
+    yield gpu_gauge(label, names.GPU_CLOCK_MAX), device.clock_max
+    yield gpu_gauge(label, names.GPU_THROTTLE), device.throttle
+    yield gpu_gauge(label, names.GPU_TEMPERATURE), device.temperature
+    yield gpu_gauge(label, names.GPU_POWER), device.power
+    yield gpu_gauge(label, names.GPU_POWER_LIMIT), device.power_limit
+    yield gpu_gauge(label, names.GPU_PCIE_RX), device.pcie_rx
+    yield gpu_gauge(label, names.GPU_PCIE_TX), device.pcie_tx
+    yield gpu_gauge(label, names.GPU_LOST), float(device.lost)

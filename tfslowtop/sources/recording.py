@@ -29,7 +29,7 @@ VERSION = 1
 _KINDS: dict[str, type] = {kind.__name__: kind for kind in (*get_args(Event), Sensed, KnownGpus)}
 _HINTS: dict[type, dict[str, Any]] = {}
 #: Fields that hold a point in time, whatever the event.
-_TIMES = frozenset({"at", "start", "end"})
+_TIMES = frozenset({"at", "start", "end", "until"})
 _MICROSECOND = 1000
 
 

@@ -14,13 +14,16 @@ _HOLD = 2_000_000_000
 
 
 def held(curve: Curve, count: int, since: int) -> Curve:
-    """Fill a running count between its changes: it keeps its value, and is zero before the first."""
+    """Fill a running count between its changes: it keeps its value, and is zero before the first.
+
+    It never falls, although threads may report their events out of order.
+    """
     values = curve.hi
     known = np.isfinite(values)
     columns = np.arange(len(values))
     last = np.maximum.accumulate(np.where(known, columns, -1))
     before = curve.lo[known][0] - 1 if known.any() else count
-    held = np.where(last >= 0, values[last], before)
+    held = np.maximum.accumulate(np.where(last >= 0, values[last], before))
     held[curve.start_ns + (columns + 1) * curve.width_ns <= (since or 2**63)] = np.nan
     return replace(curve, lo=held, mid=held, hi=held)
 

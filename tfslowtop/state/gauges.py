@@ -9,19 +9,25 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..agent.protocol.events import Gauge
-from ..stats.blocks import Ints, RecentRows
+from ..agent.protocol.names import GAUGE_RSS, GaugeName
+from ..stats.blocks import Floats, Ints, RecentRows
 from ..stats.series import Series
 from ..stats.trend import Trend, describe, describe_leak, slope
 from .curves import filled
 from .view import PanelView, Window
 
 #: How the name of a gauge in bytes ends; all others are counts.
-_BYTES = ("rss", "memory")
+_BYTES = (GAUGE_RSS, "memory")
 #: Growth of memory in bytes that matters.
 _MATTERS = float(4 << 20)
 _POINTS = 4096
 #: Gauges with a curve; a machine with sixteen GPUs has about forty.
 MOST = 64
+#: Drawn as growth since the start: TensorFlow takes hundreds of megabytes before the first step, above which
+#: a leak of a few would not show.
+_GROWTH = GAUGE_RSS
+#: Steps after which the growth counts: the first one allocates what the others use again.
+_STEPS_BEFORE_GROWTH = 2
 #: Readings that a third of the steps needs to be meaningful.
 _FEW = 5
 
@@ -37,16 +43,24 @@ class _Gauge:
     """Iteration and value since the last toggle, from which a leak is measured."""
     trend: Trend | None = None
     first: float = math.nan
+    base: float = math.nan
+    """The value after the first steps, and when it was read."""
+    base_at: int = 0
+
+    def find_base(self, at: Ints, values: Floats, steps: Floats) -> None:
+        late = np.flatnonzero(np.isfinite(values) & (steps >= _STEPS_BEFORE_GROWTH))
+        if len(late):
+            self.base, self.base_at = float(values[late[0]]), int(at[late[0]])
 
 
 class Gauges:
     def __init__(self) -> None:
-        self._all: dict[str, _Gauge] = {}
+        self._all: dict[GaugeName, _Gauge] = {}
         self._recomputed = 0
         self.full = False
         """Whether a gauge was refused because there are too many."""
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[GaugeName]:
         return iter(self._all)
 
     def add(self, readings: Iterable[Gauge], times: Ints, iterations: int, since: int) -> None:
@@ -55,7 +69,7 @@ class Gauges:
 
         What was read before `since`, the last toggle, says nothing about what came after it.
         """
-        new: dict[str, list[Gauge]] = {}
+        new: dict[GaugeName, list[Gauge]] = {}
         for reading in readings:
             new.setdefault(reading.name, []).append(reading)
         for name, some in new.items():
@@ -75,6 +89,8 @@ class Gauges:
                 counts = np.isfinite(values) & (at >= since)
                 places = np.maximum(0, iterations - later).astype(np.float64)
                 gauge.points.push(places[counts], values[counts])
+                if name == _GROWTH and math.isnan(gauge.base):
+                    gauge.find_base(at, values, places)
 
     def toggle(self) -> None:
         for gauge in self._all.values():
@@ -88,24 +104,24 @@ class Gauges:
                 index, values = gauge.points.last(_POINTS)
                 gauge.trend = slope(index, values, _MATTERS if name.endswith(_BYTES) else 1.0)
 
-    def trend(self, name: str) -> Trend | None:
+    def trend(self, name: GaugeName) -> Trend | None:
         return self._all[name].trend if name in self._all else None
 
-    def summary(self, name: str) -> tuple[float, float, float, float | None]:
+    def summary(self, name: GaugeName) -> tuple[float, float, float, float | None]:
         """Return first, last and largest value, and the slope per step where one can be given."""
         gauge = self._all[name]
         has_slope = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
         line = gauge.trend.slope if gauge.trend is not None and has_slope else None
         return gauge.first, gauge.series.last, gauge.series.maximum, line
 
-    def rise(self, name: str) -> float:
+    def rise(self, name: GaugeName) -> float:
         """Return by how much the last third of the steps is above the first; the first tenth is a warm-up."""
         values = self._all[name].points.last(_POINTS)[1]
         values = values[len(values) // 10 :]
         third = len(values) // 3
         return float(values[-third:].min() - values[:third].max()) if third >= _FEW else 0.0
 
-    def paces(self, name: str, parts: int) -> tuple[float, ...]:
+    def paces(self, name: GaugeName, parts: int) -> tuple[float, ...]:
         """Return what a count gains per iteration, in equal parts of the iterations after a warm-up; nothing
         where there are too few readings."""
         if name not in self._all:
@@ -122,7 +138,7 @@ class Gauges:
         return [_panel(name, gauge, window) for name, gauge in self._all.items()]
 
 
-def _panel(name: str, gauge: _Gauge, window: Window) -> PanelView:
+def _panel(name: GaugeName, gauge: _Gauge, window: Window) -> PanelView:
     unit = "B" if name.endswith(_BYTES) else ""
     spread = gauge.series.spread()
     median, p95 = spread.quantiles((0.5, 0.95))
@@ -137,4 +153,6 @@ def _panel(name: str, gauge: _Gauge, window: Window) -> PanelView:
         trend=gauge.trend,
         words=say(gauge.trend) if gauge.trend else "",
         spread=spread,
+        base=gauge.base,
+        base_at=gauge.base_at,
     )

@@ -43,6 +43,12 @@ _ADVICE: dict[TraceReason, str] = {
 }
 
 
+def is_avoidable(trace: Trace) -> bool:
+    """Return whether a code change would avoid the trace: somebody is to blame, and it is not part of another
+    trace."""
+    return not trace.nested and any(r.cause not in INNOCENT for r in trace.reasons)
+
+
 @dataclass(slots=True)
 class Blame:
     """One argument and one reason: how often, and with which values."""
@@ -113,7 +119,7 @@ class FunctionTraces:
         self.jit |= trace.jit
         self.library = trace.library
         self.longest = max(self.longest, 0 if trace.nested else trace.wall)
-        if not trace.nested and any(r.cause not in INNOCENT for r in trace.reasons):
+        if is_avoidable(trace):
             self.avoidable += 1
             self.avoidable_nanoseconds += trace.wall
             # Threads overlap, and traces arrive in the order of their ends.

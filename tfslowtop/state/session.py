@@ -32,6 +32,7 @@ from ..diagnosis.healthy import healthy
 from ..diagnosis.ledger import Ledger
 from ..diagnosis.machine_episodes import MachineEpisodes
 from ..stats.blocks import Stretch
+from .account import Account, AccountView
 from .gauges import MOST as MOST_GAUGES
 from .gauges import Gauges
 from .notes import Notes
@@ -65,13 +66,14 @@ class Session:
         self.step = Step(on_toggle=self.gauges.toggle)
         self.retraces = Retraces()
         self.ledger = Ledger()
+        self.account = Account()
         self.machine_episodes = MachineEpisodes(registry.conditions())
         self.clock = 0
         """The time of day minus the time of the events, in ns: to say when something was."""
         self.failure: events.Failed | None = None
         self.ended: events.Ended | None = None
         self.output = ""
-        self.readings: dict[str, float] = {}
+        self.readings: dict[GaugeName, float] = {}
         self.about = events.About("", ())
         """Empty until TensorFlow has been imported."""
         self._findings: tuple[Finding, ...] = ()
@@ -91,6 +93,8 @@ class Session:
         self._lost: dict[int, int] = {}
         self._started = 0
         self._recomputed_at = 0
+        self._is_accounted = True
+        self._account = AccountView()
 
     # Events in
 
@@ -102,6 +106,9 @@ class Session:
         if self._written:  # once per batch: a program may print a million lines a second
             written = "".join([self.output, *self._written])
             self.output, self._written = written[-MAX_OUTPUT:], []
+        if not self._is_accounted:  # after the last samples
+            self._is_accounted = True
+            self.account.finish(self.since, self.step.iterations)
         gauges, self._waiting = self._waiting, []
         if gauges:  # last, when it is known which iterations ran at the time
             self.gauges.add(gauges, self.step.times(), self.step.iterations, self.step.since)
@@ -153,6 +160,7 @@ class Session:
         start = np.ascontiguousarray(records[:, 0])
         # No call takes no time: it was shorter than the clock's resolution. Rates and shares divide by it.
         wall = np.maximum(records[:, 1], 1)
+        self.account.add(event.stream, start, wall)
         stats = self.streams.all.get(event.stream)
         if stats is None:
             self.streams.add_to_others(
@@ -168,6 +176,7 @@ class Session:
 
     @_take.register
     def _(self, event: events.Folded) -> None:
+        self.account.add_folded(event)
         stats = self.streams.all.get(event.stream)
         if stats is None:
             seconds = max(event.wall_sum, event.count) / 1e9
@@ -203,10 +212,12 @@ class Session:
     def _(self, event: events.Trace) -> None:
         self._traces.add(event)
         self.retraces.add(event)
+        self.account.add_trace(event)
 
     @_take.register
     def _(self, event: events.Stream) -> None:
         self.streams.announce(event)
+        self.account.announce(event)
         # A scenario has one stream, its kernel. A script's step is chosen in the target, which announces it.
         if event.kind == STREAM_KERNEL or self.step.is_of(event.id):
             self.step.stream = event
@@ -227,8 +238,13 @@ class Session:
         if not known and len(self.ledger.entries) >= _MOST_TALLIES:
             return
         self.ledger.add(event, self.step.iterations)
+        self.account.add_tally(event)
         if event.what == TALLY_KEPT_TENSOR:
             self._kept[event.symbol] = event.count
+
+    @_take.register
+    def _(self, event: events.Reported) -> None:
+        self.account.add_reported(event, self.since, self.step.iterations)
 
     @_take.register
     def _(self, event: events.Phase) -> None:
@@ -263,6 +279,7 @@ class Session:
     @_take.register
     def _(self, event: events.Ended) -> None:
         self.ended = event
+        self._is_accounted = False
 
     @_take.register
     def _(self, reading: Sensed) -> None:
@@ -309,6 +326,7 @@ class Session:
             streams=self.streams.views(worked, self.retraces.counts(), step),
             retraced=self.retraces.sentences(self.streams.calls(), worked),
             findings=self._findings,
+            account=self._account,
             healthy=self._healthy,
             step=step,
             step_why=self.step.why,
@@ -343,7 +361,9 @@ class Session:
 
     def worked(self, now: int) -> float:
         """Return the seconds since then: every share of the time is a share of them."""
-        end, since = self.ended.at if self.ended else now, self.since
+        end, since = now, self.since
+        if self.ended:  # the shutdown of Python and TensorFlow is not the program's work
+            end = self.account.reported if self.account.reported > since else self.ended.at
         return max(0.0, (end - since) / 1e9) if since else 0.0
 
     def _recompute(self, now: int) -> None:
@@ -357,6 +377,7 @@ class Session:
         self.gauges.recompute(last=self.ended is not None)
         self.step.remember(self.gauges.trend(GAUGE_RSS))
         self._shares.recompute(now)
+        self._account = self.account.view(self.step.iterations)
         if script:
             facts = gather(self, now)
             self._findings = diagnose(facts)

@@ -10,6 +10,7 @@ import numpy as np
 from ..agent.protocol.events import Trace
 from ..stats.series import Series
 from .curves import held
+from .retraces import is_avoidable
 from .view import PanelView, Window
 
 #: Traces that are kept for the screen.
@@ -19,16 +20,22 @@ _NEWEST = 200
 class Traces:
     def __init__(self) -> None:
         self.count = 0
+        self.retraces = 0
+        """Those a code change would avoid; the first trace of a function is not among them."""
         self.seconds = 0.0
         self.newest: deque[Trace] = deque(maxlen=_NEWEST)
         self._series = Series()
         self._new: list[tuple[int, int]] = []
+        self._last_retrace: Trace | None = None
 
     def add(self, trace: Trace) -> None:
         self.count += 1
         self.seconds += trace.wall / 1e9
         self.newest.append(trace)
-        self._new.append((trace.at, self.count))
+        if is_avoidable(trace):
+            self.retraces += 1
+            self._last_retrace = trace
+            self._new.append((trace.at, self.retraces))
 
     def settle(self) -> None:
         """Add what came, once per batch: a thousand traces cost little more than one."""
@@ -42,14 +49,16 @@ class Traces:
         return PanelView(
             name="retraces",
             unit="",
-            curve=held(self._series.curve(*window), self.count, since),
-            now=float(self.count),
+            curve=held(self._series.curve(*window), self.retraces, since),
+            now=float(self.retraces),
             median=math.nan,
             p95=math.nan,
             trend=None,
-            words=_counted(self.newest[-1]) if self.newest else "none",
+            words=self._words(),
         )
 
-
-def _counted(trace: Trace) -> str:
-    return f"{trace.function}: {trace.number} trace{'' if trace.number == 1 else 's'}"
+    def _words(self) -> str:
+        last = self._last_retrace
+        if last is not None:
+            return f"{last.function}: {last.number} trace{'' if last.number == 1 else 's'}"
+        return f"{self.count} first trace{'' if self.count == 1 else 's'}" if self.count else "none"

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..agent.protocol.events import Ended, Failed, Trace
-from ..agent.protocol.names import PHASE_STARTING
+from ..agent.protocol.names import PHASE_STARTING, GaugeName, PhaseName
 from ..diagnosis.finding import Finding
 from ..stats.effect import Effect
 from ..stats.series import Curve
 from ..stats.spread import Spread
 from ..stats.trend import Trend
+from .account import AccountView
 from .streams import StreamView
 
 #: Characters of the target's own output that are kept.
@@ -37,6 +38,18 @@ class PanelView:
     """The verdict: `rising +3.1 %/100 it`, `flat`, `+0.4 MB/it leak`."""
     spread: Spread | None = None
     """For latency since the last toggle, for others since the beginning; a running count has none."""
+    base: float = math.nan
+    """What is drawn is the growth since this value; NaN where the value itself is drawn."""
+    base_at: int = 0
+
+    @property
+    def has_base(self) -> bool:
+        return not math.isnan(self.base)
+
+    @property
+    def shown(self) -> float:
+        """The newest value as it is drawn."""
+        return self.now - self.base if self.has_base else self.now
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +106,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    phase: str
+    phase: PhaseName
     phase_detail: str
     phase_since: int
     at: int
@@ -135,9 +148,11 @@ class View:
     """Whether every core of the machine was busy during the last second."""
     output: str = ""
     """The end of the target's own output."""
-    readings: Mapping[str, float] = field(default_factory=dict)
+    account: AccountView = field(default_factory=AccountView)
+    """Where the time goes."""
+    readings: Mapping[GaugeName, float] = field(default_factory=dict)
     """The newest value of each gauge of the sensors and of TensorFlow's allocator."""
-    histories: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    histories: Mapping[GaugeName, tuple[float, ...]] = field(default_factory=dict)
     """One value a second of a few of them, newest last; NaN where there was none."""
     gpus: tuple[Gpu, ...] = ()
     no_gpu: str = ""

@@ -53,6 +53,8 @@ class WatchApp(TerminalApp):
     ZOOMS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
     #: The zoom that a run reaches by itself: it starts closer, so that its first seconds fill the width.
     USUAL_ZOOM = 0.5
+    #: Steps up to it, while what is known fits into the width: fine ones, so that the curves fill it.
+    WIDENING = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
     #: What the help says about this app only.
     ABOUT = AppHelp()
     #: What is added to the sentence about a bug of ours.
@@ -241,8 +243,8 @@ class WatchApp(TerminalApp):
             self._main.headline(self.watched_title, self.status_now())
 
     def _set_lens(self) -> None:
-        # As many columns as any screen can show: one that is opened during a pause has them all.
-        self._lens.columns = max(self.size.width, self.LEAST_COLUMNS)
+        # As many columns as any screen can show, two to a cell: one opened during a pause has them all.
+        self._lens.columns = max(2 * self.size.width, self.LEAST_COLUMNS)
         refresh = REFRESH if self.is_attended() and not self._paused else self.IDLE_REFRESH
         busy = self._view is not None and self._view.cores_busy
         self._lens.refresh = 2 * refresh if busy else refresh
@@ -255,7 +257,8 @@ class WatchApp(TerminalApp):
         mid = panel.curve.mid.tolist()
         first = next((n for n, value in enumerate(mid) if value == value), len(mid))  # not NaN
         if len(mid) - first >= self._main.curve_columns:
-            self._lens.column_seconds = self.ZOOMS[self.ZOOMS.index(self._lens.column_seconds) + 1]
+            now = self._lens.column_seconds
+            self._lens.column_seconds = next(step for step in self.WIDENING if step > now)
 
     def is_attended(self) -> bool:
         """Return whether somebody seems to be watching."""
@@ -333,7 +336,8 @@ class WatchApp(TerminalApp):
 
     def action_zoom(self, step: int) -> None:
         self._zoomed = True
-        index = self.ZOOMS.index(self._lens.column_seconds) + step
+        now = self._lens.column_seconds
+        index = next(n for n, zoom in enumerate(self.ZOOMS) if zoom >= now) + step
         self._lens.column_seconds = self.ZOOMS[min(max(index, 0), len(self.ZOOMS) - 1)]
 
     def action_move(self, direction: str) -> None:

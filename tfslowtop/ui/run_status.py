@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..agent.protocol.names import PHASE_IMPORTING, PHASE_SETUP, PHASE_STARTING, PHASE_WARM_UP
 from ..state.view import View
 from .format import digits, duration
 
@@ -34,7 +35,7 @@ def script_status(view: View | None, now: int) -> str:
         how = view.ended.how.rstrip(".")
         return f"{how}, exit code 0" if view.ended.code == 0 else how
     idle = view.process_state in ("", "stopped")
-    if view.phase == "starting" and view.failure is None and not idle:
+    if view.phase == PHASE_STARTING and view.failure is None and not idle:
         return "running, without TensorFlow so far"
     silent = _silent_seconds(view, now)
     return (
@@ -51,15 +52,15 @@ def _before_steps(view: View) -> str:
         return f"failed in {where}"
     if view.process_state == "stopped":
         return "the process is stopped (SIGSTOP); resume it with `kill -CONT`"
-    if view.phase == "importing":
+    if view.phase == PHASE_IMPORTING:
         return f"importing {view.phase_detail} … {_waited(view)}"
-    if view.phase in ("starting", "setup"):
+    if view.phase in (PHASE_STARTING, PHASE_SETUP):
         return f"{view.phase} … {_waited(view)}"
     return ""
 
 
 def _running(view: View) -> str:
-    if view.phase == "warm-up":
+    if view.phase == PHASE_WARM_UP:
         return f"warm-up … {_waited(view)}"
     comparison = view.comparison
     if comparison is not None and comparison.running:  # a rate would mix both sides

@@ -27,12 +27,14 @@ from .keys import (
     QUIT_KEY,
 )
 from .run_status import script_status
+from .screens.account import AccountScreen
 from .screens.detail import DetailScreen
 from .screens.finding import FindingScreen
 from .screens.help import AppHelp
 from .screens.output import OutputScreen
 from .screens.quit_dialog import Answer, QuitDialog
 from .screens.script import ScriptScreen
+from .widgets.script.account_bar import AccountBar
 from .widgets.script.findings import FindingList
 from .widgets.script.streams import StreamTable
 from .widgets.script.verdict_card import VerdictCard
@@ -178,6 +180,10 @@ class ScriptApp(WatchApp):
             self._script.stop()
             self._exit_at_end = True
             self.view_shown()  # it may have ended while the dialog was open
+
+    @on(AccountBar.Opened)
+    def action_account(self) -> None:
+        self.open_screen(AccountScreen(ascii=self._ascii))
 
     def action_output(self) -> None:
         self.open_screen(OutputScreen(ascii=self._ascii, typing=not self._readonly))

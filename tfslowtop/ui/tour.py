@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..agent.protocol.names import PHASE_RUNNING
 from ..catalogue.find import Entry
 from ..scenario import Scenario
 from ..state.view import View
@@ -73,7 +74,7 @@ class Tour:
         if view is not None and (view.failure is not None or view.ended is not None):
             return self._next("it ended; moving on", now)
         if self._state == "loading":
-            if view is not None and view.phase == "running":
+            if view is not None and view.phase == PHASE_RUNNING:
                 self._enter("degrade", now)
                 self._say("watch", self._scenario.claim)
             elif waited > LOADING:

@@ -26,7 +26,7 @@ print(subprocess.run("env; ls /proc/self/fd", shell=True, capture_output=True, c
 print(os.getcwd(), os.umask(0o22), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0))
 print([(n, signal.getsignal(n)) for n in sorted(signal.valid_signals())], signal.pthread_sigmask(0, ()))
 print([resource.getrlimit(n) for n in range(16)])
-print(threading.enumerate(), threading.active_count(), sys.getswitchinterval(), sys.gettrace())
+print(threading.enumerate(), threading.active_count(), sys.gettrace())
 print(os.open(__file__, os.O_RDONLY), sys.stdin.isatty(), sys.stdout.isatty(), sys.stderr.isatty())
 print(sys.stdin.encoding, sys.stdout.encoding, sys.stdout.line_buffering, sys.stderr.errors)
 print(sys.excepthook, sys.unraisablehook, threading.excepthook, sys.displayhook)

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ..protocol.names import StreamKind
 from .context import HookContext
 from .patch import MissingTarget, Patch, Prefix, Wrap
 
@@ -32,9 +33,12 @@ class Hook:
             patch.off()
         self.patches.clear()
 
-    def patch(self, owner: Any, name: str, wrap: Wrap) -> Patch:
+    def patch(self, owner: Any, name: str, wrap: Wrap, times: StreamKind | None = None) -> Patch:
+        """Install a wrapper. `times` is the kind of stream into which it times every call, if it does."""
         patch = Patch(owner, name, wrap)
         self.patches.append(patch)
+        if times is not None and patch.code is not None:
+            self.context.timed_calls[id(patch.code)] = times
         return patch
 
 

@@ -57,6 +57,10 @@ class HookContext:
         """Objects of the program's that only a library holds, by their class."""
         self.busy: set[tuple[str, int]] = set()
         """What is being created, loaded or saved right now, and by which thread."""
+        self.timed_calls: dict[int, StreamKind] = {}
+        """By the id of a wrapper's code: the kind of stream into which it times every call."""
+        self.called_back_at = 0
+        """When TensorFlow last called Python back, on a thread of its own."""
         self.does: dict[int, int] = {}
         """What a traced function does, by the id of its cache: functions of the same code may do different
         things."""

@@ -49,12 +49,12 @@ class DatasetHook(Hook):
     def install(self, module: ModuleType) -> None:
         wrap = self.context.timed(self._of, DATA, ends=("StopIteration", "OutOfRangeError"), when=eager)
         if module.__name__ == _DISTRIBUTED:
-            self.patch(find(module, "DistributedIteratorBase"), "get_next", wrap)
+            self.patch(find(module, "DistributedIteratorBase"), "get_next", wrap, times=STREAM_DATA_WAIT)
             return
         iterator = find(module, "OwnedIterator")
         self.patch(iterator, "__init__", self._making)
         for name in ("__next__", "get_next"):
-            self.patch(iterator, name, wrap)
+            self.patch(iterator, name, wrap, times=STREAM_DATA_WAIT)
 
     def tick(self, now: int) -> None:
         tracker = self.context.tracker

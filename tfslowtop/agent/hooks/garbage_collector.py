@@ -16,6 +16,7 @@ import time
 from _thread import get_ident
 from collections import deque
 from collections.abc import Callable
+from sys import getprofile, gettrace  # now, because the program may replace them in `sys`
 from types import FrameType
 from typing import Any
 
@@ -98,8 +99,11 @@ class GarbageCollectorHook(Hook):
             self.context.report_error(error)
         finally:
             # Last, because what is allocated here may itself start a collection: with a low threshold
-            # (`gc.set_threshold(1)`) each look would cause the next.
-            self._look["ask"] = self._interrupt.request
+            # (`gc.set_threshold(1)`) each look would cause the next. Under a debugger or a coverage tool this
+            # was the last look: its trace function may start a collection before we return, and Python 3.11
+            # never gets past the first instruction of a traced call that is pending behind another one.
+            if gettrace() is None and getprofile() is None:
+                self._look["ask"] = self._interrupt.request
 
     def _is_import(self, start: int) -> bool:
         """Whether TensorFlow was being imported: such collections are part of the import."""

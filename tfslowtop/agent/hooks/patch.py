@@ -55,6 +55,11 @@ class Patch:
         copy_metadata(self._wrapper, self._original)
         self.on()
 
+    @property
+    def code(self) -> CodeType | None:
+        """The code of the wrapper, by which its frames are recognised."""
+        return getattr(self._wrapper, "__code__", None)
+
     def on(self) -> None:
         setattr(self._owner, self._name, self._wrapper)
         self.active = True

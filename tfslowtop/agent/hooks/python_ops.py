@@ -66,10 +66,10 @@ class PythonOpHook(Hook):
         return insert
 
     def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        report_error, clock = self.context.report_error, time.perf_counter_ns
+        context, report_error, clock = self.context, self.context.report_error, time.perf_counter_ns
 
         def __call__(registry: Any, token: Any, *args: Any) -> Any:  # noqa: N807
-            start = clock()
+            context.called_back_at = start = clock()
             try:
                 result = original(registry, token, *args)
             except BaseException as error:

@@ -1,8 +1,8 @@
-"""Samples the main thread ten times a second: which line of the user's code, and what runs there.
+"""Samples the main thread twenty times a second: which line of the user's code, and what runs there.
 
-Looking at one frame per tick costs microseconds, so it is always on. It sees what no other hook does: time
-outside TensorFlow. Where samples would be biased towards calls of TensorFlow's, a profile burst says how to
-divide the time among the lines.
+Looking at one stack costs microseconds, so it is always on. It sees what no other hook does: time outside
+TensorFlow. `safety.prompt_wake` sees to it that samples are not biased towards calls that release the
+interpreter.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 from types import CodeType, FrameType
+from typing import NamedTuple
 
 from ..code.source_lines import source_line
 from ..protocol.names import (
@@ -21,23 +22,39 @@ from ..protocol.names import (
     PACKAGE_TRACING,
     PACKAGE_UNKNOWN,
     PACKAGE_USER,
+    STREAM_FUNCTION,
+    TALLY_CALLBACK,
     TALLY_WHERE,
     TALLY_WHERE_CALLED_BACK,
 )
 from ..safety.frames import uncollected
 from ..tallies import Details, line_of
-from .base import Hook
 from .context import HookContext
-from .profile_burst import OURS, OWN, STAND_FOR_OTHERS, ActiveLine, ProfileBurst, Running
+
+OURS = __name__.partition(".")[0]
+#: Functions that only pass the call on to what they wrap.
+STAND_FOR_OTHERS = ("wrapper", "error_handler", "__call__")
+
+
+class Running(NamedTuple):
+    """What runs at a line of the user's: the function that the line called, or the line itself."""
+
+    package: str
+    callee: str = ""
+    module: str = ""
+    array: str = ""
+    """The array that the line copies into a longer one."""
+    inside: str = ""
+    """The kind of the timed call around it, or what is being created."""
+
+
+#: The user's own Python, or C that it called directly.
+OWN = Running(PACKAGE_USER)
 
 #: A late tick stands for the time since the last one, but for no more than this.
 _MOST = 1_000_000_000
-#: Nanoseconds after which Python takes the interpreter from a thread that does not release it.
-_TAKEN = 5_000_000
-#: Nanoseconds between two bursts, for the first ones and later; lines that are kept of one.
-_EARLY, _PAUSE = 500_000_000, 4_000_000_000
-_FIRST = 6
-_MOST_LINES = 24
+#: Nanoseconds for which a program counts as having several Python threads after the last sight of one.
+_ALONE_AFTER = 2_000_000_000
 #: A line that writes through C that it calls directly: no other frame shows it.
 _WRITING = re.compile(
     r"\b(?:print|write|writelines|writerows?|fsync|flush|dump)\(|\bopen\([^)]*[\"'][wax]b?\+?t?[\"']"
@@ -59,54 +76,82 @@ _EACH = ("apply_along_axis", "_vectorize_call", "_vectorize_call_with_signature"
 _NEAR = 8
 
 
-class SamplerHook(Hook):
-    title = "where the time goes"
-
+class Sampler:
     def __init__(self, context: HookContext) -> None:
-        super().__init__(context)
+        self.context = context
         self._main = threading.main_thread().ident
         self._last = 0
-        self._burst: ProfileBurst | None = None
-        self._bursts = self._next = 0
-        self._shares: dict[ActiveLine, float] = {}
-        """The shares of time by line where calls follow each other closely, as of the last burst."""
+        self._others_at = -_ALONE_AFTER
+        """When another Python thread was last seen."""
+        self.reported_until = 0
+        """All that the main thread did until then is reported; a call in progress is when it ends."""
         self._meanings: dict[tuple[int, int], Running] = {}
 
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
         self._last = now
         with uncollected():
-            sample = self._sample(wall)
-        if sample is not None and not self._is_biased(now, wall):
+            sample = self._sample(now, wall)
+        if sample is not None:
             self._count(*sample, wall)
 
-    def _sample(self, wall: int) -> tuple[Running, CodeType, int] | None:
+    def is_only_thread(self, now: int) -> bool:
+        """Whether the program runs Python on its main thread alone."""
+        return now - max(self._others_at, self.context.called_back_at) > _ALONE_AFTER
+
+    def _sample(self, now: int, wall: int) -> tuple[Running, CodeType, int] | None:
         """Find out where the main thread is, and what runs there."""
         frames = sys._current_frames()
         # Our own frame refers to this dict: left in it, the cycle would keep the program's frames alive.
         frames.pop(threading.get_ident(), None)
         frame = frames.pop(self._main or 0, None)
-        if frame is None or not wall:
+        if frames:
+            self._others_at = now
+        if frame is None:
+            return None
+        inside = self._timed_call(frame)
+        self.reported_until = min(now, self.context.tracker.seen or now) if inside else now
+        if not wall:
             return None
         for other in frames.values():
             self._sample_other_thread(other, wall)
         user, callee, module = self._user_line(frame)
         if user is None:
             return None
+        inside = inside or self._creation()
         if self.context.tracing.is_tracing(self._main or 0):
-            running = Running(PACKAGE_TRACING, callee, module)
+            running = Running(PACKAGE_TRACING, callee, module, inside=STREAM_FUNCTION)
         elif (outer := self._applying_line(user)) is not None:
             user, running = outer
         else:
-            running = Running(_package(frame, user), callee, module)
+            running = Running(_package(frame, user), callee, module, inside=inside)
         return running, user.f_code, user.f_lasti
 
+    def _timed_call(self, frame: FrameType | None) -> str:
+        """Return the kind of the outermost call around a frame that a hook times; empty if there is none."""
+        found, timed = "", self.context.timed_calls
+        while frame is not None:
+            found = timed.get(id(frame.f_code), found)
+            frame = frame.f_back
+        return found
+
+    def _creation(self) -> str:
+        """Return what the main thread is creating, loading or saving; empty if nothing."""
+        for what, thread in self.context.busy.copy():
+            if thread == self._main and what != TALLY_CALLBACK:
+                return what
+        return ""
+
     def _count(self, running: Running, code: CodeType, offset: int, wall: int) -> None:
-        if running == OWN or running.package == PACKAGE_NUMPY:
+        own = running.package == PACKAGE_USER and not running.callee
+        if own or running.package == PACKAGE_NUMPY:
             meaning = self._meaning(code, offset)
-            running = meaning if running == OWN or meaning not in (OWN, _WRITES) else running
+            if own or meaning not in (OWN, _WRITES):
+                running = meaning._replace(inside=running.inside)
         first = code.co_firstlineno if code.co_name != "<module>" else 0
-        details = Details(running.callee, running.package, running.module, first, running.array)
+        details = Details(
+            running.callee, running.package, running.module, first, running.array, inside=running.inside
+        )
         self.context.tallies.at(TALLY_WHERE, details, code, offset, wall, 0)
 
     def _meaning(self, code: CodeType, offset: int) -> Running:
@@ -125,42 +170,6 @@ class SamplerHook(Hook):
                 known = _JOINS._replace(array=joins["name"]) if joins else OWN
             self._meanings[id(code), offset] = known
         return known
-
-    def _is_biased(self, now: int, wall: int) -> bool:
-        """Whether the sample is biased, because the thread had just released the interpreter; then count by
-        bursts."""
-        tracker, burst = self.context.tracker, self._burst
-        if burst is not None and burst.over:
-            self._learn(burst)
-            self._burst = burst = None
-        if now - tracker.seen > _TAKEN or self.context.tracing.is_tracing(self._main or 0):
-            return False
-        if burst is None and now >= self._next and tracker.errand is None:
-            self._bursts += 1
-            self._next = now + (_EARLY if self._bursts < _FIRST else _PAUSE)
-            self._burst = ProfileBurst(tracker)
-            tracker.errand = self._burst.begin
-        for (code, offset, running), share in self._shares.items():
-            self._count(running, code, offset, int(share * wall))
-        return bool(self._shares)
-
-    def _learn(self, burst: ProfileBurst) -> None:
-        """Blend in a burst, which sees only part of a step: earlier ones count for half. Few lines have most
-        of the time."""
-        walls = {line: wall for line, wall in burst.walls().items() if line[2].package != OURS}
-        seen, before = sum(walls.values()), self._shares
-        if not seen:
-            return
-        new = {line: wall / seen for line, wall in walls.items()}
-        if before:
-            new = {line: (new.get(line, 0.0) + before.get(line, 0.0)) / 2 for line in {**new, **before}}
-        heaviest = sorted(new, key=lambda line: -new[line])[:_MOST_LINES]
-        self._shares = {line: new[line] for line in heaviest}
-
-    def remove(self) -> None:
-        if self._burst is not None:
-            self._burst.stop()
-        super().remove()
 
     def _sample_other_thread(self, frame: FrameType | None, wall: int) -> None:
         """Look at another thread: if TensorFlow has called back into Python there, count the function."""

@@ -39,7 +39,8 @@ class SessionHook(Hook):
     def install(self, module: ModuleType) -> None:
         base = find(module, "BaseSession")
         self.patch(base, "__init__", self._opening)
-        self.patch(base, "run", self.context.timed(self._of, RUN, ends=("OutOfRangeError",)))
+        timed = self.context.timed(self._of, RUN, ends=("OutOfRangeError",))
+        self.patch(base, "run", timed, times=STREAM_SESSION_RUN)
 
     def tick(self, now: int) -> None:
         if not self._any_opened:

@@ -165,12 +165,24 @@ class Tally:
     """Of TALLY_KEPT_…: the type of the container, as it is shown. The symbol is the container's name."""
     bounded: bool = False
     """Of TALLY_KEPT_…: whether the container has a maximum length."""
+    inside: str = ""
+    """Of TALLY_WHERE: the kind of the timed call around the line, or what is being created."""
 
     @property
     def key(self) -> tuple[str | int, ...]:
         """What it is a total of: tallies with the same key replace each other."""
-        where = (self.package, self.module, self.function_line, self.array)
+        where = (self.package, self.module, self.function_line, self.array, self.inside)
         return (self.what, self.symbol, self.file, self.line, *where, self.container, self.bounded)
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """All that the main thread did before `until` is reported, now or in the samples that follow.
+
+    A call in progress is reported when it ends: `until` is when it began.
+    """
+
+    until: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +307,7 @@ Event = (
     | Trace
     | Gauge
     | Tally
+    | Reported
     | StepChosen
     | Toggled
     | Block

@@ -13,6 +13,7 @@ GaugeName = NewType("GaugeName", str)
 TallyKind = NewType("TallyKind", str)
 TraceReason = NewType("TraceReason", str)
 PhaseName = NewType("PhaseName", str)
+Activity = NewType("Activity", str)
 
 # What a stream is.
 
@@ -110,12 +111,36 @@ GPU_PREFIX: Final = "gpu."
 TF_GPU_PREFIX: Final = "tf.gpu."
 
 
-def gpu_gauge(label: str, quantity: str) -> GaugeName:
+# What is read of one GPU: how the names of its gauges end. Among the readings of a single device these are
+# the whole names, and those of TensorFlow's allocator begin with `tf.`.
+
+GPU_MEMORY: Final = GaugeName("memory")
+GPU_MEMORY_TOTAL: Final = GaugeName("memory.total")
+GPU_MEMORY_OWN: Final = GaugeName("memory.own")
+GPU_MEMORY_OTHERS: Final = GaugeName("memory.others")
+GPU_UTILISATION: Final = GaugeName("utilisation")
+GPU_UTILISATION_OWN: Final = GaugeName("utilisation.own")
+GPU_UTILISATION_OTHERS: Final = GaugeName("utilisation.others")
+GPU_CLOCK: Final = GaugeName("clock")
+GPU_CLOCK_MAX: Final = GaugeName("clock.max")
+GPU_THROTTLE: Final = GaugeName("throttle")
+GPU_TEMPERATURE: Final = GaugeName("temperature")
+GPU_POWER: Final = GaugeName("power")
+GPU_POWER_LIMIT: Final = GaugeName("power.limit")
+GPU_PCIE_RX: Final = GaugeName("pcie.rx")
+GPU_PCIE_TX: Final = GaugeName("pcie.tx")
+GPU_LOST: Final = GaugeName("lost")
+TF_GPU_MEMORY: Final = GaugeName("tf.memory")
+TF_GPU_PEAK: Final = GaugeName("tf.peak")
+TF_GPU_LIMIT: Final = GaugeName("tf.limit")
+
+
+def gpu_gauge(label: str, quantity: GaugeName) -> GaugeName:
     """Name a gauge that the driver reads for a device: `gpu.0.memory`, `gpu.0:1.memory` for a MIG slice."""
     return GaugeName(f"{GPU_PREFIX}{label}.{quantity}")
 
 
-def tf_gpu_gauge(number: int, quantity: str) -> GaugeName:
+def tf_gpu_gauge(number: int | str, quantity: str) -> GaugeName:
     """Name a gauge of TensorFlow's own allocator for a device: `tf.gpu.0.memory`."""
     return GaugeName(f"{TF_GPU_PREFIX}{number}.{quantity}")
 
@@ -178,6 +203,55 @@ PACKAGE_TRACING: Final = "tracing"
 """A tf.function is being traced."""
 PACKAGE_UNKNOWN: Final = "python"
 PACKAGE_NUMPY: Final = "numpy"
+PACKAGE_TENSORFLOW: Final = "tensorflow"
+PACKAGE_KERAS: Final = "keras"
+
+# What the main thread does at a moment. Every second of the account of time belongs to one of these.
+
+ACTIVITY_TRACE: Final = Activity("trace")
+"""Tracing and compiling: the whole call of a function that is traced, its first run included."""
+ACTIVITY_GRAPH: Final = Activity("graph")
+"""Compiled functions and Session.run."""
+ACTIVITY_EAGER: Final = Activity("eager")
+"""TensorFlow outside compiled functions: eager ops, gradients, variables."""
+ACTIVITY_DATA: Final = Activity("data")
+"""Waiting for the next element of a dataset."""
+ACTIVITY_DEVICE: Final = Activity("device")
+"""Pulling results to the host and pushing arrays to the device."""
+ACTIVITY_PYTHON_OP: Final = Activity("python-op")
+"""A compiled function waits for Python that it calls back."""
+ACTIVITY_BUILD: Final = Activity("build")
+"""Creating or loading models, optimizers, variables, datasets and Sessions."""
+ACTIVITY_FRAMEWORK: Final = Activity("framework")
+"""Keras' own Python."""
+ACTIVITY_WRITE: Final = Activity("write")
+"""Logs, checkpoints, summaries, files, print."""
+ACTIVITY_GC: Final = Activity("gc")
+ACTIVITY_OWN: Final = Activity("own")
+"""The user's Python, and C that it calls directly."""
+ACTIVITY_LIBRARY: Final = Activity("library")
+"""NumPy and other libraries."""
+ACTIVITY_WAIT: Final = Activity("wait")
+"""Waiting for another thread or process."""
+ACTIVITY_UNKNOWN: Final = Activity("unknown")
+"""Nothing is known about it: no sample was taken."""
+
+ACTIVITIES: Final = (
+    ACTIVITY_TRACE,
+    ACTIVITY_GRAPH,
+    ACTIVITY_EAGER,
+    ACTIVITY_DATA,
+    ACTIVITY_DEVICE,
+    ACTIVITY_PYTHON_OP,
+    ACTIVITY_BUILD,
+    ACTIVITY_FRAMEWORK,
+    ACTIVITY_WRITE,
+    ACTIVITY_GC,
+    ACTIVITY_OWN,
+    ACTIVITY_LIBRARY,
+    ACTIVITY_WAIT,
+    ACTIVITY_UNKNOWN,
+)
 
 # What a line does through C that no frame shows: the symbol of a TALLY_WHERE.
 

@@ -18,7 +18,7 @@ from . import events
 from .events import SAMPLE, Message, Samples
 
 #: Raised with every change of kinds or fields: agent and watcher must agree exactly.
-PROTOCOL = 5
+PROTOCOL = 6
 #: Far more than any event needs; a reader never has to buffer more for one frame.
 MAX_PAYLOAD = 1 << 20
 
@@ -61,6 +61,7 @@ _KINDS: tuple[type, ...] = (
     events.StepChosen,
     events.ChooseStep,
     events.Detach,
+    events.Reported,
 )
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in _KINDS}

@@ -5,6 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...agent.protocol.names import (
+    RUN_OTHER_OPS,
+    RUN_PLAIN,
+    RUN_SUMMARIES,
+    STREAM_FIT,
+    STREAM_FIT_CALL,
+    STREAM_SESSION_RUN,
+    TALLY_CALLBACK,
+    TALLY_FLUSH,
+    TALLY_RUN_TRACE,
+    TALLY_SAVE,
+    TALLY_SUMMARIES,
+)
 from ..busy import loggers, seen, sightings
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, Site, StreamFacts
@@ -60,8 +73,9 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _callback(facts: Facts) -> Finding | None:
     """Report a callback, of the user or of Keras, that takes much of the time in fit."""
-    fits = facts.streams_of("fit-call") or facts.streams_of("fit")  # the call is known only when it is over
-    every = [c for c in facts.tallies_of("callback") if c.seconds > 0]
+    # The call is known only when it is over.
+    fits = facts.streams_of(STREAM_FIT_CALL) or facts.streams_of(STREAM_FIT)
+    every = [c for c in facts.tallies_of(TALLY_CALLBACK) if c.seconds > 0]
     if not fits or not every:
         return None
     worst = max(every, key=lambda c: c.seconds)
@@ -83,7 +97,7 @@ def _callback(facts: Facts) -> Finding | None:
 def _saves(facts: Facts, callback: Finding | None) -> Iterator[Finding | None]:
     """Report lines that save or flush at every few steps, other than those of the callback."""
     reported = [callback] if callback else []
-    for save in facts.tallies_of("save", "flush"):
+    for save in facts.tallies_of(TALLY_SAVE, TALLY_FLUSH):
         if any(
             f.file == save.file and f.line <= save.line and save.seconds <= f.cost_seconds for f in reported
         ):
@@ -108,8 +122,8 @@ def _saves(facts: Facts, callback: Finding | None) -> Iterator[Finding | None]:
 
 def _summaries(facts: Facts) -> Finding | None:
     """Report summaries that a Session computes at each step, in a run of their own or within another one."""
-    separate = {c.site for c in facts.tallies_of("summaries")}
-    for run in facts.streams_of("session-run"):
+    separate = {c.site for c in facts.tallies_of(TALLY_SUMMARIES)}
+    for run in facts.streams_of(STREAM_SESSION_RUN):
         share, traced = _share_of_run(facts, run.site)
         if run.site in separate:
             each = run.median
@@ -139,8 +153,8 @@ def _summaries(facts: Facts) -> Finding | None:
 
 def _share_of_run(facts: Facts, site: Site) -> tuple[float, int]:
     """Return the summaries' share of the ops' time at a line, over all runs, and how many runs with them were traced."""
-    traced = {c.symbol: c for c in facts.tallies_of("run-trace") if c.site == site}
-    summaries, others, without = (traced.get(name) for name in ("summaries", "others", "without"))
+    traced = {c.symbol: c for c in facts.tallies_of(TALLY_RUN_TRACE) if c.site == site}
+    summaries, others, without = (traced.get(name) for name in (RUN_SUMMARIES, RUN_OTHER_OPS, RUN_PLAIN))
     if summaries is None or others is None or not summaries.seconds:
         return 0.0, 0
     runs = summaries.count + (without.count if without else 0)

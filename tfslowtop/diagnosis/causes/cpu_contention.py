@@ -5,6 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...agent.protocol.names import (
+    GAUGE_CPU_WAIT,
+    GAUGE_CPUS_ALLOWED,
+    GAUGE_MACHINE_CPUS,
+    GAUGE_MACHINE_OTHERS,
+)
 from ..cause import Area, Cause, Detector
 from ..conditions import Condition, Readings, Usual
 from ..facts import Facts
@@ -25,8 +31,8 @@ ALREADY_THERE = 0.75
 
 def share_lost(now: Readings, usual: Usual) -> float | None:
     """Return the share of the time in which threads wait for a core that others use."""
-    wait, others = now.get("cpu.wait", 0.0), now.get("machine.others", 0.0)
-    cores = now.get("cpu.allowed") or now.get("machine.cpus", 1.0)
+    wait, others = now.get(GAUGE_CPU_WAIT, 0.0), now.get(GAUGE_MACHINE_OTHERS, 0.0)
+    cores = now.get(GAUGE_CPUS_ALLOWED) or now.get(GAUGE_MACHINE_CPUS, 1.0)
     throttled = cpu_throttled.share_lost(now, usual) is not None
     if wait < READY or others < 100 * CROWDED * cores or throttled:
         return None
@@ -41,7 +47,9 @@ CAUSE = Cause(
     advice="Stop the other processes, or move the program to a quiet machine.",
     after="top  # shows which processes use the cores",
     scenario=None,
-    condition=Condition(CPU_CONTENTION, ("cpu.wait", "machine.others", "machine.cpus"), share_lost),
+    condition=Condition(
+        CPU_CONTENTION, (GAUGE_CPU_WAIT, GAUGE_MACHINE_OTHERS, GAUGE_MACHINE_CPUS), share_lost
+    ),
 )
 
 
@@ -51,10 +59,10 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _describe(episode: MachineEpisode) -> Description:
     now = episode.during
-    used, cores = now["machine.others"] / 100, now.get("machine.cpus", math.nan)
-    waits = f"{{waits}} for a CPU core {now['cpu.wait']:.0f} % of the time"
+    used, cores = now[GAUGE_MACHINE_OTHERS] / 100, now.get(GAUGE_MACHINE_CPUS, math.nan)
+    waits = f"{{waits}} for a CPU core {now[GAUGE_CPU_WAIT]:.0f} % of the time"
     state = f"the program {waits}: other processes {{use}} {used:.1f} of {cores:.0f} cores"
-    before = episode.before.get("machine.others", 0.0) / 100
+    before = episode.before.get(GAUGE_MACHINE_OTHERS, 0.0) / 100
     if before > ALREADY_THERE * used:
         change = f"the program needed more CPU while other processes used {used:.1f} of {cores:.0f} cores: it {waits}"
     else:

@@ -5,6 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...agent.protocol.names import (
+    GAUGE_CGROUP_QUOTA,
+    GAUGE_CGROUP_THROTTLED,
+    GAUGE_CGROUP_WAITED,
+    GAUGE_CHILDREN_CPU,
+    GAUGE_CPU,
+)
 from ..cause import Area, Cause, Detector
 from ..conditions import Condition, Readings, Usual
 from ..facts import Facts
@@ -21,10 +28,10 @@ LOST = 0.1
 
 def share_lost(now: Readings, usual: Usual) -> float | None:
     """Return the share of the CPU time that the threads wanted and did not get."""
-    lost = now.get("cgroup.cpu.waited", 0.0)
-    if now.get("cgroup.cpu.throttled", 0.0) < THROTTLED or lost < LOST:
+    lost = now.get(GAUGE_CGROUP_WAITED, 0.0)
+    if now.get(GAUGE_CGROUP_THROTTLED, 0.0) < THROTTLED or lost < LOST:
         return None
-    used = (now.get("cpu", 0.0) + now.get("children.cpu", 0.0)) / 100
+    used = (now.get(GAUGE_CPU, 0.0) + now.get(GAUGE_CHILDREN_CPU, 0.0)) / 100
     return lost / (lost + used)
 
 
@@ -38,7 +45,7 @@ CAUSE = Cause(
     after="tf.config.threading.set_intra_op_parallelism_threads(n)",
     scenario=None,
     condition=Condition(
-        CPU_THROTTLED, ("cgroup.cpu.throttled", "cgroup.cpu.waited", "cgroup.cpu.quota"), share_lost
+        CPU_THROTTLED, (GAUGE_CGROUP_THROTTLED, GAUGE_CGROUP_WAITED, GAUGE_CGROUP_QUOTA), share_lost
     ),
 )
 
@@ -48,9 +55,9 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 
 def _describe(episode: MachineEpisode) -> Description:
-    quota = episode.during.get("cgroup.cpu.quota", math.nan)
+    quota = episode.during.get(GAUGE_CGROUP_QUOTA, math.nan)
     limit = f"its limit of {quota:g} core{'' if quota == 1 else 's'}"
-    periods = f"in {episode.during['cgroup.cpu.throttled']:.0f} % of the scheduling periods"
+    periods = f"in {episode.during[GAUGE_CGROUP_THROTTLED]:.0f} % of the scheduling periods"
     return Description(
         f"the container began to hit {limit} {periods}", f"the container {{hits}} {limit} {periods}"
     )

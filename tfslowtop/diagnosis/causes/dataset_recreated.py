@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...agent.protocol.names import STREAM_DATA_WAIT, TALLY_DATASET, TALLY_ITERATOR
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, Site, TallyFacts, keras_lines
 from ..finding import Finding
@@ -55,14 +56,14 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
     if facts.steps < LEAST:
         return  # a loop may create datasets for training, validation and testing
     keras = keras_lines(facts)
-    rare = not recreating_lines(facts, "dataset", "iterator")
+    rare = not recreating_lines(facts, TALLY_DATASET, TALLY_ITERATOR)
     rate = PER_ROUND if rare else PER_STEP
     built = [
         c
-        for c in recreating_lines(facts, "dataset", per_step=rate)
+        for c in recreating_lines(facts, TALLY_DATASET, per_step=rate)
         if c.site not in keras and not (rare and c.symbol in _CUTS)
     ]
-    started = [c for c in recreating_lines(facts, "iterator", per_step=rate) if c.site not in keras]
+    started = [c for c in recreating_lines(facts, TALLY_ITERATOR, per_step=rate) if c.site not in keras]
     if not built and (rare or not started):
         return
     cost = _building(facts, built) + sum(c.seconds for c in started) + _tracing(facts)
@@ -93,7 +94,7 @@ def _building(facts: Facts, built: list[TallyFacts]) -> float:
 
 def _seconds_at(facts: Facts, site: Site) -> float:
     """Return the seconds at a line without the waiting for elements in a loop that begins there."""
-    waited = sum(c.seconds for c in facts.streams_of("data-wait") if c.site == site)
+    waited = sum(c.seconds for c in facts.streams_of(STREAM_DATA_WAIT) if c.site == site)
     return max(0.0, facts.seconds_at(site) - waited)
 
 
@@ -104,7 +105,7 @@ def _tracing(facts: Facts) -> float:
 def _waiting(facts: Facts, started: list[TallyFacts]) -> float:
     return sum(
         wait.seconds
-        for wait in facts.streams_of("data-wait")
+        for wait in facts.streams_of(STREAM_DATA_WAIT)
         if any(wait.file == i.file and abs(wait.line - i.line) <= NEAR for i in started)
     )
 

@@ -7,6 +7,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...agent.protocol.names import (
+    GAUGE_EAGER_OPS,
+    PACKAGE_TENSORFLOW,
+    STREAM_FIT,
+    TALLY_EAGER_OP,
+    TALLY_EAGER_OP_LOOP,
+    TALLY_WHERE,
+)
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, Site, StreamFacts
 from ..finding import Finding
@@ -138,7 +146,7 @@ def _step(facts: Facts, step: StreamFacts) -> Iterator[Finding | None]:
         seconds,
         weight=GAIN,
         symbol=step.name,
-        advice="Compile the model without run_eagerly=True." if step.kind == "fit" else "",
+        advice="Compile the model without run_eagerly=True." if step.kind == STREAM_FIT else "",
         ops_per_step=ops,
         microseconds_per_op=1e6 * each,
         least=LARGE_SHARE,
@@ -159,8 +167,10 @@ def _outer_loop(facts: Facts, step: StreamFacts, ops: float) -> StreamFacts | No
 def _site(facts: Facts, step: StreamFacts) -> Site:
     """Return the line of the step's loop that calls most of the ops, since what it calls is the function to compile;
     else the line that runs most of them."""
-    calling = [c for c in facts.tallies_of("eager-op-turn") if (c.symbol, c.file) == (step.name, step.file)]
-    every = sum(c.count for c in facts.tallies_of("eager-op-sample"))
+    calling = [
+        c for c in facts.tallies_of(TALLY_EAGER_OP_LOOP) if (c.symbol, c.file) == (step.name, step.file)
+    ]
+    every = sum(c.count for c in facts.tallies_of(TALLY_EAGER_OP))
     if calling and calling[0].line >= step.line and calling[0].count >= MOST_OPS * every:
         return calling[0].site
     busiest = busiest_line(facts)
@@ -169,8 +179,8 @@ def _site(facts: Facts, step: StreamFacts) -> Site:
 
 def _without_step(facts: Facts) -> Iterator[Finding | None]:
     """No loop was recognised, but ops run by the thousand and the main thread spends its time with them."""
-    rate, line = facts.gauges.get("eager ops per second"), busiest_line(facts)
-    inside = sum(c.seconds for c in facts.tallies_of("where") if c.package == "tensorflow")
+    rate, line = facts.gauges.get(GAUGE_EAGER_OPS), busiest_line(facts)
+    inside = sum(c.seconds for c in facts.tallies_of(TALLY_WHERE) if c.package == PACKAGE_TENSORFLOW)
     if rate is None or line is None or OF_PEAK * rate.largest < OPS_PER_SECOND:
         return
     if inside < INSIDE_TENSORFLOW * facts.seconds:

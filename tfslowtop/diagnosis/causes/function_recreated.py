@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...agent.protocol.names import TALLY_COMPILE, TALLY_FUNCTION, TALLY_MODEL
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, FunctionFacts, Site
 from ..finding import Finding
@@ -62,7 +63,7 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 def _function(facts: Facts, f: FunctionFacts) -> Finding | None:
     made = [
         c
-        for c in facts.tallies_of("function")
+        for c in facts.tallies_of(TALLY_FUNCTION)
         if c.symbol == f.function and c.count >= MOST_CREATIONS * f.avoidable
     ]
     site = made[0].site if made and made[0].file else f.call_site
@@ -105,7 +106,9 @@ def _of_library(facts: Facts, site: Site, group: list[FunctionFacts]) -> Finding
     """Report functions of a library by the line of the user's code that makes the library create them."""
     worst = max(group, key=lambda f: f.seconds)
     again = sum(max(f.instances, f.avoidable) for f in group)
-    models = max((c.count for c in facts.tallies_of("model", "compile") if c.is_ongoing), default=facts.steps)
+    models = max(
+        (c.count for c in facts.tallies_of(TALLY_MODEL, TALLY_COMPILE) if c.is_ongoing), default=facts.steps
+    )
     if models < LEAST_TRACES:
         return None  # each of a few models has functions of its own
     cost = sum(f.seconds * max(f.instances, f.avoidable) / max(1, f.count) for f in group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...agent.protocol.names import GAUGE_GC_COLLECTIONS, GAUGE_GC_SECONDS, STREAM_GC, TALLY_GC_PAUSE
 from ..cause import Area, Cause, Detector
 from ..facts import Facts
 from ..finding import Finding
@@ -46,13 +47,13 @@ CAUSE = Cause(
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    collections, streams = facts.gauges.get("gc collections"), facts.streams_of("gc")
-    if "gc pause seconds" not in facts.gauges or not streams or facts.steps < LEAST_STEPS:
+    collections, streams = facts.gauges.get(GAUGE_GC_COLLECTIONS), facts.streams_of(STREAM_GC)
+    if GAUGE_GC_SECONDS not in facts.gauges or not streams or facts.steps < LEAST_STEPS:
         return
     pauses = streams[0]
     if pauses.calls < LEAST_PAUSES:
         return
-    line = max(facts.tallies_of("gc-pause"), key=lambda c: c.seconds * c.late, default=None)
+    line = max(facts.tallies_of(TALLY_GC_PAUSE), key=lambda c: c.seconds * c.late, default=None)
     if line is not None and (line.seconds < ASKED * pauses.seconds or not line.file):
         line = None
     if line is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...agent.protocol.names import GPU_UTILISATION, GPU_UTILISATION_OTHERS
 from ..cause import Area, Cause, Detector
 from ..conditions import Condition, Readings, Usual, is_unused
 from ..facts import Facts
@@ -19,7 +20,7 @@ OTHERS = 20.0
 
 def share_lost(now: Readings, usual: Usual) -> float | None:
     """Return the share of the time that others had the GPU while it was busy."""
-    others, busy = now.get("utilisation.others", 0.0), now.get("utilisation", 0.0)
+    others, busy = now.get(GPU_UTILISATION_OTHERS, 0.0), now.get(GPU_UTILISATION, 0.0)
     if others < OTHERS or busy < BUSY or is_unused(now):
         return None
     return others / 100 * busy / 100
@@ -34,7 +35,7 @@ CAUSE = Cause(
     before="python train.py",
     after="CUDA_VISIBLE_DEVICES=1 python train.py",
     scenario=None,
-    condition=Condition(GPU_CONTENTION, ("utilisation.others", "utilisation"), share_lost, per_gpu=True),
+    condition=Condition(GPU_CONTENTION, (GPU_UTILISATION_OTHERS, GPU_UTILISATION), share_lost, per_gpu=True),
 )
 
 
@@ -43,7 +44,7 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 
 def _describe(episode: MachineEpisode) -> Description:
-    now, before = (each.get("utilisation.others", 0.0) for each in (episode.during, episode.before))
+    now, before = (each.get(GPU_UTILISATION_OTHERS, 0.0) for each in (episode.during, episode.before))
     gpu = gpu_name(episode)
     return Description(
         f"other processes went from {before:.0f} to {now:.0f} % of {gpu}'s time",

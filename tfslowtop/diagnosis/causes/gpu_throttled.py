@@ -5,6 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...agent.protocol.names import (
+    GPU_CLOCK,
+    GPU_CLOCK_MAX,
+    GPU_POWER,
+    GPU_POWER_LIMIT,
+    GPU_TEMPERATURE,
+    GPU_THROTTLE,
+    GPU_UTILISATION,
+)
 from ..cause import Area, Cause, Detector
 from ..conditions import Condition, Readings, Usual, is_unused
 from ..facts import Facts
@@ -31,14 +40,14 @@ BUSY = 30.0
 
 def share_lost(now: Readings, usual: Usual) -> float | None:
     """Return the share of the speed that the lower clock costs."""
-    bits, busy = int(now.get("throttle", 0)), now.get("utilisation", 0.0)
-    clock, top = now.get("clock", 0.0), now.get("clock.max", 0.0)
+    bits, busy = int(now.get(GPU_THROTTLE, 0)), now.get(GPU_UTILISATION, 0.0)
+    clock, top = now.get(GPU_CLOCK, 0.0), now.get(GPU_CLOCK_MAX, 0.0)
     if busy < BUSY or not clock or is_unused(now):
         return None
     if bits & HEAT and clock < SLOWED * top:
-        before = usual("clock") if usual("clock") > clock else top
-    elif bits & CAP and clock < CAPPED * usual("clock") and usual("utilisation") >= BUSY:
-        before = usual("clock")
+        before = usual(GPU_CLOCK) if usual(GPU_CLOCK) > clock else top
+    elif bits & CAP and clock < CAPPED * usual(GPU_CLOCK) and usual(GPU_UTILISATION) >= BUSY:
+        before = usual(GPU_CLOCK)
     else:
         return None
     return (1 - clock / before) * busy / 100
@@ -54,7 +63,15 @@ CAUSE = Cause(
     scenario=None,
     condition=Condition(
         GPU_THROTTLED,
-        ("clock", "clock.max", "utilisation", "temperature", "power", "power.limit", "throttle"),
+        (
+            GPU_CLOCK,
+            GPU_CLOCK_MAX,
+            GPU_UTILISATION,
+            GPU_TEMPERATURE,
+            GPU_POWER,
+            GPU_POWER_LIMIT,
+            GPU_THROTTLE,
+        ),
         share_lost,
         per_gpu=True,
     ),
@@ -67,16 +84,19 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _describe(episode: MachineEpisode) -> Description:
     now, gpu = episode.during, gpu_name(episode)
-    before, top = episode.before.get("clock", now.get("clock.max", math.nan)), now.get("clock.max", math.nan)
+    before, top = (
+        episode.before.get(GPU_CLOCK, now.get(GPU_CLOCK_MAX, math.nan)),
+        now.get(GPU_CLOCK_MAX, math.nan),
+    )
     reason = _reason(now)
     return Description(
-        f"{gpu}'s clock fell from {before:,.0f} to {now['clock']:,.0f} MHz {reason}",
-        f"{gpu}'s clock {{is}} held at {now['clock']:,.0f} of {top:,.0f} MHz {reason}",
+        f"{gpu}'s clock fell from {before:,.0f} to {now[GPU_CLOCK]:,.0f} MHz {reason}",
+        f"{gpu}'s clock {{is}} held at {now[GPU_CLOCK]:,.0f} of {top:,.0f} MHz {reason}",
     )
 
 
 def _reason(now: Readings) -> str:
-    bits, degrees, watts = int(now.get("throttle", 0)), now.get("temperature"), now.get("power.limit")
+    bits, degrees, watts = int(now.get(GPU_THROTTLE, 0)), now.get(GPU_TEMPERATURE), now.get(GPU_POWER_LIMIT)
     reasons = []
     if bits & HEAT:
         reasons.append(

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ...agent.protocol.names import GAUGE_GRAPH_OPS, STREAM_SESSION_RUN, TALLY_GRAPH_OP
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, short
 from ..finding import Finding
@@ -63,18 +64,18 @@ CAUSE = Cause(
     before="for value in values:\n    sess.run(tf.assign(v, value))",
     after="value_in = tf.placeholder(tf.float32)\nassign = tf.assign(v, value_in)\nfor value in values:\n"
     "    sess.run(assign, {value_in: value})",
-    curve="graph ops",
+    curve=GAUGE_GRAPH_OPS,
     scenario="graph_growth",
     change=_build_once,
 )
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    lines = [c for c in facts.tallies_of("graph-op") if c.count >= LEAST_OPS and c.late > LATE]
+    lines = [c for c in facts.tallies_of(TALLY_GRAPH_OP) if c.count >= LEAST_OPS and c.late > LATE]
     added, steps = sum(c.count for c in lines), max(1, facts.steps)
     if not lines or added < OPS_PER_STEP * steps:
         return
-    worst, ops = lines[0], facts.gauges.get("graph ops")
+    worst, ops = lines[0], facts.gauges.get(GAUGE_GRAPH_OPS)
     sentence = f"The graph grows by {per_step(added, steps)} ops per step"
     sentence += f" (at {len(lines)} lines)" if len(lines) > 1 else ""
     sentence += f" and has {ops.last:,.0f} ops now" if ops else ""
@@ -83,7 +84,7 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
         CAUSE,
         worst.site,
         f"{sentence}{_rise(facts)}.",
-        sum(r.seconds for r in facts.streams_of("session-run")),
+        sum(r.seconds for r in facts.streams_of(STREAM_SESSION_RUN)),
         weight=PREPARING,
         since=worst.since,
         ops_per_step=added / steps,

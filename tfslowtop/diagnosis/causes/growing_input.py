@@ -6,6 +6,13 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...agent.protocol.names import (
+    PACKAGE_TRACING,
+    STREAM_FIT,
+    STREAM_FIT_CALL,
+    TALLY_GROWN_ARRAY,
+    TALLY_WHERE,
+)
 from ..busy import busy, sightings
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, Site, StreamFacts
@@ -98,8 +105,8 @@ def _step(facts: Facts, step: StreamFacts) -> Finding | None:
 
 def _has_several_fits(facts: Facts, step: StreamFacts) -> bool:
     """Return whether the steps belong to several calls of fit, perhaps of models of different size."""
-    fits = sum(c.calls for c in facts.streams_of("fit-call"))  # a call is known only when it is over
-    return step.kind == "fit" and (fits > 1 or (fits == 1 and not facts.ended))
+    fits = sum(c.calls for c in facts.streams_of(STREAM_FIT_CALL))  # a call is known only when it is over
+    return step.kind == STREAM_FIT and (fits > 1 or (fits == 1 and not facts.ended))
 
 
 def _is_cpu_steady(facts: Facts) -> bool:
@@ -125,8 +132,8 @@ def _does_cpu_climb(facts: Facts) -> bool:
 def _growing_line(facts: Facts, step: StreamFacts, own_python: bool) -> Site:
     """Return the line whose time grows most, or the line that joins the pieces if that grows, too."""
     growth: dict[Site, float] = {}
-    for c in facts.tallies_of("where"):
-        if c.file and c.package != "tracing" and (busy(c).python or not own_python):
+    for c in facts.tallies_of(TALLY_WHERE):
+        if c.file and c.package != PACKAGE_TRACING and (busy(c).python or not own_python):
             growth[c.site] = growth.get(c.site, 0.0) + c.growth
     most = max(growth, key=lambda site: growth[site], default=step.site)
     joins = busiest_line(facts, "ConcatV2", "Pack")
@@ -137,8 +144,8 @@ def _growing_line(facts: Facts, step: StreamFacts, own_python: bool) -> Site:
 
 def _numpy(facts: Facts) -> Finding | None:
     """Report an array that is joined with new pieces to a longer one of the same name."""
-    grown = {_last_name(c.symbol): c for c in facts.tallies_of("grown-array") if c.late >= STILL_GROWS}
-    joins = [c for c in facts.tallies_of("where") if c.array]
+    grown = {_last_name(c.symbol): c for c in facts.tallies_of(TALLY_GROWN_ARRAY) if c.late >= STILL_GROWS}
+    joins = [c for c in facts.tallies_of(TALLY_WHERE) if c.array]
     lines = [(c, grown[name]) for c in joins if (name := _last_name(c.array)) in grown and c.file]
     if not lines:
         return None

@@ -7,6 +7,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...agent.protocol.names import (
+    FEED_DICT,
+    RUN_FEEDING,
+    STREAM_FUNCTION,
+    STREAM_SESSION_RUN,
+    TALLY_HOST_COPY,
+    TALLY_HOST_SYNC,
+    TALLY_RUN_TRACE,
+    TALLY_WHERE,
+)
 from ..busy import busy
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, TallyFacts
@@ -146,20 +156,20 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
     weights = _weights(facts)
     yield weights
     reported = {c.site for c in weight_copies(facts)[0]} if weights else set()
-    for copy in facts.tallies_of("host-copy"):
+    for copy in facts.tallies_of(TALLY_HOST_COPY):
         if copy.site not in reported:
             yield _pushed(facts, copy)
-    for pull in facts.tallies_of("host-sync"):
+    for pull in facts.tallies_of(TALLY_HOST_SYNC):
         if pull.site not in reported:
             yield _pulled(facts, pull)
-    for fed in facts.tallies_of("run-trace"):
-        if fed.symbol == "feeding":
+    for fed in facts.tallies_of(TALLY_RUN_TRACE):
+        if fed.symbol == RUN_FEEDING:
             yield _fed(facts, fed)
 
 
 def _pushed(facts: Facts, copy: TallyFacts) -> Finding | None:
     steps = max(1, facts.steps)
-    fed = copy.symbol == "feed_dict"
+    fed = copy.symbol == FEED_DICT
     lists = fed and not copy.size and copy.seconds / steps >= LISTS
     if not (copy.size / steps >= LARGE or lists) or not copy.is_ongoing or not copy.file:
         return None
@@ -199,17 +209,17 @@ def _pulled(facts: Facts, pull: TallyFacts) -> Finding | None:
 
 def _asking(facts: Facts, pull: TallyFacts) -> float:
     """Return the seconds in which the line was seen asking for arrays: a variable has to be read first."""
-    there = (c for c in facts.tallies_of("where") if c.site == pull.site)
+    there = (c for c in facts.tallies_of(TALLY_WHERE) if c.site == pull.site)
     return sum(c.seconds for c in there if busy(c).callee in _ASKS)
 
 
 def _fed(facts: Facts, fed: TallyFacts) -> Finding | None:
     """Report large arrays that are copied into each run of a Session, judging by some runs that were traced."""
-    runs = [r for r in facts.streams_of("session-run") if r.site == fed.site]
+    runs = [r for r in facts.streams_of(STREAM_SESSION_RUN) if r.site == fed.site]
     if not runs or runs[0].calls < LEAST_RUNS:
         return None
     converted = sum(
-        c.seconds for c in facts.tallies_of("host-copy") if c.symbol == "feed_dict" and c.site == fed.site
+        c.seconds for c in facts.tallies_of(TALLY_HOST_COPY) if c.symbol == FEED_DICT and c.site == fed.site
     )
     # The conversion is a finding of its own.
     each = min(fed.seconds / fed.count - converted / runs[0].calls, runs[0].median)
@@ -222,7 +232,7 @@ def _fed(facts: Facts, fed: TallyFacts) -> Finding | None:
         f"{size(fed.size / fed.count)} are copied into each run at this line: {ms(each)} of its {ms(runs[0].median)} "
         f"pass before the first op begins, as {fed.count} traced runs show.",
         each * runs[0].calls,
-        symbol="feed_dict",
+        symbol=FEED_DICT,
         bytes_per_step=fed.size / fed.count,
         least=COPYING,
     )
@@ -235,7 +245,7 @@ def _weights(facts: Facts) -> Finding | None:
         return None
     # Sightings are no clock: what functions have taken was not taken there.
     steps, step = max(1, facts.steps), facts.step
-    functions = sum(c.seconds for c in facts.streams_of("function", "session-run"))
+    functions = sum(c.seconds for c in facts.streams_of(STREAM_FUNCTION, STREAM_SESSION_RUN))
     rest = step.seconds - functions if step else math.inf
     seconds = max(0.0, min(sum(c.seconds for c in seen), rest))
     worst = max(seen, key=lambda c: (busy(c).callee == "get_weights", c.seconds))  # weights are pulled first

@@ -6,6 +6,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...agent.protocol.names import (
+    STREAM_DATA_LIBRARY_PYTHON_OP,
+    STREAM_DATA_PYTHON_OP,
+    STREAM_DATA_WAIT,
+    STREAM_FIT,
+    STREAM_FUNCTION,
+    STREAM_MODEL_CALL,
+    STREAM_PREDICT,
+    STREAM_PREDICT_ON_BATCH,
+    TALLY_DATASET,
+    TALLY_WHERE_CALLED_BACK,
+)
 from ..busy import seen
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, Site, StreamFacts, TallyFacts, keras_lines, short
@@ -86,9 +98,11 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _dataset(facts: Facts, step: StreamFacts) -> Finding | None:
     """Report waiting for a tf.data pipeline."""
-    fitting = step.kind == "fit"
-    python = [c for c in facts.streams_of("data-python-op", "data-library-python-op") if c.seconds > 0]
-    waits = [c for c in facts.streams_of("data-wait") if not fitting or _is_typical(c, step)]
+    fitting = step.kind == STREAM_FIT
+    python = [
+        c for c in facts.streams_of(STREAM_DATA_PYTHON_OP, STREAM_DATA_LIBRARY_PYTHON_OP) if c.seconds > 0
+    ]
+    waits = [c for c in facts.streams_of(STREAM_DATA_WAIT) if not fitting or _is_typical(c, step)]
     if fitting and not python and not _own_datasets(facts):
         return None  # Keras cuts arrays into batches itself, which the user cannot change
     # Inside fit only some of the waits are read; they stand for all batches. Elsewhere the longest one is left out: the
@@ -117,7 +131,7 @@ def _is_typical(wait: StreamFacts, step: StreamFacts) -> bool:
 def _own_datasets(facts: Facts) -> list[TallyFacts]:
     """Return the datasets that the program creates; Keras creates its own at the line that calls it."""
     keras = keras_lines(facts)
-    return [c for c in facts.tallies_of("dataset") if c.is_users and c.site not in keras]
+    return [c for c in facts.tallies_of(TALLY_DATASET) if c.is_users and c.site not in keras]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +199,7 @@ def _reason(facts: Facts, wait: StreamFacts, waited: float, python: list[StreamF
 def _python_reason(facts: Facts, wait: StreamFacts, op: StreamFacts, serial: list[TallyFacts]) -> _Reason:
     """Name the Python function that makes the data, as near to the user's code as it is known."""
     name, site = op.name, wait.site
-    called_back = [c for c in facts.tallies_of("where-called-back") if c.file]
+    called_back = [c for c in facts.tallies_of(TALLY_WHERE_CALLED_BACK) if c.file]
     generators = [c for c in serial if c.symbol == "_FlatMapDataset"]  # from_generator creates one
     if op.is_users:
         site = op.site
@@ -237,11 +251,14 @@ def _own_python(facts: Facts, step: StreamFacts) -> Finding | None:
     environment of an agent does: the time is then spent on the actual work.
     """
     lines = seen(facts, lambda b: b.python)
-    if not lines or facts.steps < PREPARING_LEAST_STEPS or step.kind == "fit":
+    if not lines or facts.steps < PREPARING_LEAST_STEPS or step.kind == STREAM_FIT:
         return None
     # Sightings are few, and drawn to some lines; the time measured by hooks is certain.
     taken = min(sum(lines.values()), step.seconds - compiled_seconds(facts))
-    calls = sum(c.calls for c in facts.streams_of("function", "model-call", "predict", "predict-on-batch"))
+    calls = sum(
+        c.calls
+        for c in facts.streams_of(STREAM_FUNCTION, STREAM_MODEL_CALL, STREAM_PREDICT, STREAM_PREDICT_ON_BATCH)
+    )
     if taken < PREPARING * step.seconds or taken < DRAWING * step.calls or calls > ACTS * facts.steps:
         return None
     site, most = next(iter(lines.items()))

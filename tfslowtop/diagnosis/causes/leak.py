@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ...agent.protocol.names import GAUGE_RSS, TALLY_KEPT_OBJECT, TALLY_KEPT_TENSOR, TALLY_SEEDED_DRAW
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, StreamFacts, TallyFacts
 from ..finding import Finding
@@ -75,7 +76,7 @@ TENSORS = Cause(
     advice="Keep the number instead of the tensor, with float(loss), or only the newest entries.",
     before="history.append(loss)",
     after="history.append(float(loss))",
-    curve="rss",
+    curve=GAUGE_RSS,
     scenario="kept_tensors",
     explained_by=(*_CREATED, GROWING_INPUT, PREDICT_LOOP),
     change=_keep_less,
@@ -89,7 +90,7 @@ OBJECTS = Cause(
     advice="Keep only what is needed, in a collections.deque(maxlen=...) for example, or write it to a file.",
     before="log.append(entry)",
     after="log = collections.deque(maxlen=1000)",
-    curve="rss",
+    curve=GAUGE_RSS,
     scenario="append_history",
     explained_by=(*_CREATED, GROWING_INPUT, PREDICT_LOOP),
     change=_keep_less,
@@ -104,7 +105,7 @@ KERNELS = Cause(
     "tf.function.",
     before="tf.random.set_seed(1)\nfor i in range(steps):\n    x = tf.random.normal(shape)",
     after="generator = tf.random.Generator.from_seed(1)\nfor i in range(steps):\n    x = generator.normal(shape)",
-    curve="rss",
+    curve=GAUGE_RSS,
     scenario="seeded_random",
     explained_by=(*_CREATED, PREDICT_LOOP),
 )
@@ -115,15 +116,15 @@ _FIND_HOLDER = (
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    if facts.step is not None and facts.steps >= LEAST_STEPS and "rss" in facts.gauges:
+    if facts.step is not None and facts.steps >= LEAST_STEPS and GAUGE_RSS in facts.gauges:
         yield _growth(facts, facts.step)
-    if is_numpy_program(facts) and "rss" in facts.gauges:
+    if is_numpy_program(facts) and GAUGE_RSS in facts.gauges:
         yield _numpy(facts)
 
 
 def _growth(facts: Facts, step: StreamFacts) -> Finding | None:
     """Report memory that rises with the steps, and what holds it."""
-    kept = [c for c in facts.tallies_of("kept-tensor", "kept-object") if c.is_ongoing]
+    kept = [c for c in facts.tallies_of(TALLY_KEPT_TENSOR, TALLY_KEPT_OBJECT) if c.is_ongoing]
     kept.sort(key=lambda c: -c.size)
     holder = kept[0] if kept else None
     rises = bytes_per_step(facts)
@@ -143,7 +144,7 @@ def _growth(facts: Facts, step: StreamFacts) -> Finding | None:
 
 def _held(facts: Facts, step: StreamFacts, holder: TallyFacts, per_step: float) -> Finding | None:
     name, kind = holder.symbol, holder.container
-    tensors = holder.what == "kept-tensor"
+    tensors = holder.what == TALLY_KEPT_TENSOR
     return finding(
         facts,
         TENSORS if tensors else OBJECTS,
@@ -155,7 +156,7 @@ def _held(facts: Facts, step: StreamFacts, holder: TallyFacts, per_step: float) 
         confidence="high" if holder.file else "medium",
         bytes_per_step=per_step,
         memory_share=leaked_share(facts, per_step),
-        rss=facts.gauges["rss"].last,
+        rss=facts.gauges[GAUGE_RSS].last,
         kept=holder.count,
         entry_bytes=holder.size / holder.count if holder.count else None,
     )
@@ -163,7 +164,7 @@ def _held(facts: Facts, step: StreamFacts, holder: TallyFacts, per_step: float) 
 
 def _unexplained(facts: Facts, step: StreamFacts, per_step: float, rises: float) -> Finding | None:
     """Report growth that no container explains, unless it goes up and down, or is a warm-up of the allocator."""
-    rss = facts.gauges["rss"]
+    rss = facts.gauges[GAUGE_RSS]
     if rss.rise < LEAK or facts.steps < MANY_STEPS or leaked_share(facts, rises) < UNEXPLAINED:
         return None
     return finding(
@@ -185,14 +186,14 @@ def _unexplained(facts: Facts, step: StreamFacts, per_step: float, rises: float)
 
 def _random_draws(facts: Facts, rises: float) -> TallyFacts | None:
     """Return the line whose seeded random numbers explain the growth."""
-    draws = [c for c in facts.tallies_of("seeded-draw") if c.is_ongoing and c.file]
+    draws = [c for c in facts.tallies_of(TALLY_SEEDED_DRAW) if c.is_ongoing and c.file]
     if sum(c.count for c in draws) * KERNEL < EXPLAINS * rises * facts.steps:
         return None
     return draws[0]
 
 
 def _kernels(facts: Facts, draws: TallyFacts, per_step: float) -> Finding | None:
-    if per_step * facts.steps < SLOW_LEAK * facts.gauges["rss"].last:
+    if per_step * facts.steps < SLOW_LEAK * facts.gauges[GAUGE_RSS].last:
         return None
     return finding(
         facts,
@@ -211,10 +212,10 @@ def _kernels(facts: Facts, draws: TallyFacts, per_step: float) -> Finding | None
 
 def _numpy(facts: Facts) -> Finding | None:
     """Report a list, dict or set of a NumPy program that grows to the end."""
-    kept = [c for c in facts.tallies_of("kept-object") if c.late >= STILL_GROWS and not c.bounded]
+    kept = [c for c in facts.tallies_of(TALLY_KEPT_OBJECT) if c.late >= STILL_GROWS and not c.bounded]
     if not kept:
         return None
-    rss, most = facts.gauges["rss"], max(kept, key=lambda c: c.size)
+    rss, most = facts.gauges[GAUGE_RSS], max(kept, key=lambda c: c.size)
     share = most.size / max(rss.largest, 1.0)
     if most.size < NUMPY_KEPT or share < NUMPY_SHARE:
         return None

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...agent.protocol.names import (
+    GAUGE_CGROUP_LIMIT_HITS,
+    GAUGE_CGROUP_MEMORY,
+    GAUGE_CGROUP_MEMORY_LIMIT,
+    GAUGE_CGROUP_REFAULTS,
+    GAUGE_CGROUP_WORKING_MEMORY,
+    GAUGE_MAJOR_FAULTS,
+    GAUGE_PRESSURE_MEMORY,
+    GAUGE_SWAP,
+)
 from ..cause import Area, Cause, Detector
 from ..conditions import FULL, Condition, Readings, Usual
 from ..facts import Facts
@@ -30,14 +40,17 @@ MENTIONED = 1
 
 def share_lost(now: Readings, usual: Usual) -> float | None:
     """Return the share of the time spent waiting for memory or for pages from disk."""
-    pressure, major = now.get("pressure.memory", 0.0), now.get("faults.major", 0.0)
-    swapping = major >= MAJOR and now.get("swap", 0.0) >= SWAPPED
-    limit = now.get("cgroup.memory.limit", 0.0)
-    full = 0 < FULL * limit <= now.get("cgroup.memory", 0.0)
+    pressure, major = now.get(GAUGE_PRESSURE_MEMORY, 0.0), now.get(GAUGE_MAJOR_FAULTS, 0.0)
+    swapping = major >= MAJOR and now.get(GAUGE_SWAP, 0.0) >= SWAPPED
+    limit = now.get(GAUGE_CGROUP_MEMORY_LIMIT, 0.0)
+    full = 0 < FULL * limit <= now.get(GAUGE_CGROUP_MEMORY, 0.0)
     # Reading a data set through the page cache also fills a limit, without harm. A full limit counts only when tasks
     # wait for memory, when evicted pages are needed again, or when nothing is left to evict and more is wanted.
-    again = major >= MAJOR and now.get("cgroup.memory.refaults", 0.0) >= MAJOR
-    more = now.get("cgroup.memory.hits", 0.0) > HITS and now.get("cgroup.memory.working", 0.0) >= FULL * limit
+    again = major >= MAJOR and now.get(GAUGE_CGROUP_REFAULTS, 0.0) >= MAJOR
+    more = (
+        now.get(GAUGE_CGROUP_LIMIT_HITS, 0.0) > HITS
+        and now.get(GAUGE_CGROUP_WORKING_MEMORY, 0.0) >= FULL * limit
+    )
     if not (swapping or (full and (pressure >= PRESSURE or again or more))):
         return None
     return min(1.0, max(pressure / 100, DISK * major))
@@ -56,12 +69,12 @@ CAUSE = Cause(
     condition=Condition(
         MEMORY_PRESSURE,
         (
-            "swap",
-            "faults.major",
-            "pressure.memory",
-            "cgroup.memory",
-            "cgroup.memory.limit",
-            "cgroup.memory.hits",
+            GAUGE_SWAP,
+            GAUGE_MAJOR_FAULTS,
+            GAUGE_PRESSURE_MEMORY,
+            GAUGE_CGROUP_MEMORY,
+            GAUGE_CGROUP_MEMORY_LIMIT,
+            GAUGE_CGROUP_LIMIT_HITS,
         ),
         share_lost,
     ),
@@ -74,8 +87,10 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _describe(episode: MachineEpisode) -> Description:
     now = episode.during
-    limit, major = now.get("cgroup.memory.limit", 0.0), now.get("faults.major", 0.0)
-    used, swap, stalls = (now.get(name, 0.0) for name in ("cgroup.memory", "swap", "pressure.memory"))
+    limit, major = now.get(GAUGE_CGROUP_MEMORY_LIMIT, 0.0), now.get(GAUGE_MAJOR_FAULTS, 0.0)
+    used, swap, stalls = (
+        now.get(name, 0.0) for name in (GAUGE_CGROUP_MEMORY, GAUGE_SWAP, GAUGE_PRESSURE_MEMORY)
+    )
     parts = [f"{size(used)} of the {size(limit)} limit in use"] if used >= FULL * limit > 0 else []
     parts += [f"{size(swap)} swapped out"] if swap >= SWAPPED else []
     parts += [f"{major:,.0f} pages per second read back from disk"] if major >= MAJOR else []

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...agent.protocol.names import (
+    STREAM_EVALUATE,
+    STREAM_FIT_CALL,
+    STREAM_PREDICT,
+    TALLY_COMPILE,
+    TALLY_GC_PAUSE,
+    TALLY_LOAD,
+    TALLY_MODEL,
+    TALLY_WHERE,
+)
 from ..busy import GOES_ON, busy
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, TallyFacts
@@ -33,7 +43,7 @@ CAUSE = Cause(
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    kinds = ("load", "model", "compile")
+    kinds = (TALLY_LOAD, TALLY_MODEL, TALLY_COMPILE)
     rare = not recreating_lines(facts, *kinds)
     rate = PER_ROUND if rare else PER_STEP
     lines = next((found for kind in kinds if (found := recreating_lines(facts, kind, per_step=rate))), [])
@@ -48,13 +58,13 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
     building = max(sum(facts.seconds_at(c.site) for c in lines), _seconds_in_builders(facts, lines))
     # A program that builds models again and again often clears the Keras session as often.
     clearing = sum(
-        c.seconds for c in facts.tallies_of("gc-pause") if c.symbol == "clear_session" and c.is_ongoing
+        c.seconds for c in facts.tallies_of(TALLY_GC_PAUSE) if c.symbol == "clear_session" and c.is_ongoing
     )
-    calls = facts.streams_of("fit-call", "predict", "evaluate")
+    calls = facts.streams_of(STREAM_FIT_CALL, STREAM_PREDICT, STREAM_EVALUATE)
     called = sum(c.seconds for c in calls if c.calls <= CALLS_PER_MODEL * worst.count)
     cost = max(building, sum(c.seconds for c in lines)) + max(retraced, called) + clearing
-    verb = {"load": "loaded", "compile": "compiled"}.get(worst.what, "built")
-    name = "The model" if worst.what != "model" else f"The model ({worst.symbol})"
+    verb = {TALLY_LOAD: "loaded", TALLY_COMPILE: "compiled"}.get(worst.what, "built")
+    name = "The model" if worst.what != TALLY_MODEL else f"The model ({worst.symbol})"
     yield finding(
         facts,
         CAUSE,
@@ -73,8 +83,8 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _seconds_in_builders(facts: Facts, built: list[TallyFacts]) -> float:
     """Return the seconds in the user's functions that build the models."""
-    lines = {c.site for c in built if c.what == "model"}
-    seen = [(c, busy(c).function) for c in facts.tallies_of("where") if c.late > GOES_ON]
+    lines = {c.site for c in built if c.what == TALLY_MODEL}
+    seen = [(c, busy(c).function) for c in facts.tallies_of(TALLY_WHERE) if c.late > GOES_ON]
     builders = {(c.file, first) for c, first in seen if first and c.site in lines}
     return sum(c.seconds for c, first in seen if (c.file, first) in builders)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...agent.protocol.names import TALLY_OPTIMIZER, TALLY_VARIABLE
 from ..cause import Area, Cause, Detector
 from ..facts import Facts
 from ..finding import Finding
@@ -28,11 +29,11 @@ CAUSE = Cause(
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    lines = recreating_lines(facts, "optimizer")
+    lines = recreating_lines(facts, TALLY_OPTIMIZER)
     if not lines:
         return
     worst = lines[0]
-    cost = worst.seconds + sum(c.seconds for c in recreating_lines(facts, "variable"))
+    cost = worst.seconds + sum(c.seconds for c in recreating_lines(facts, TALLY_VARIABLE))
     yield finding(
         facts,
         CAUSE,

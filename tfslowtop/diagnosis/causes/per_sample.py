@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ...agent.protocol.names import (
+    STREAM_FIT,
+    STREAM_FUNCTION,
+    STREAM_LOOP,
+    STREAM_MODEL_CALL,
+    STREAM_PREDICT_ON_BATCH,
+    STREAM_STEP,
+    TALLY_EAGER_OP,
+    TALLY_HOST_SYNC,
+    TALLY_MAP_FN,
+    TALLY_ONE_ITEM,
+    TALLY_ONE_ROW,
+)
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, FunctionFacts, Site, StreamFacts, TallyFacts
 from ..finding import Finding
@@ -45,8 +58,8 @@ BODY_LINES = 20
 CALLS_WEIGHT = 0.8
 ROWS_WEIGHT = 0.9
 _ITEMS = {
-    "one-row": "the next row of the same array",
-    "one-item": "an item that does not depend on the previous result",
+    TALLY_ONE_ROW: "the next row of the same array",
+    TALLY_ONE_ITEM: "an item that does not depend on the previous result",
 }
 
 
@@ -86,9 +99,11 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _map_fn(facts: Facts) -> Finding | None:
     """Report tf.map_fn in the function that takes most of the time."""
-    for used in facts.tallies_of("map-fn"):
+    for used in facts.tallies_of(TALLY_MAP_FN):
         owners = [
-            c for c in facts.streams_of("function", "step") if c.file == used.file and c.line <= used.line
+            c
+            for c in facts.streams_of(STREAM_FUNCTION, STREAM_STEP)
+            if c.file == used.file and c.line <= used.line
         ]
         owner = max(owners, key=lambda c: c.line, default=None) or _whole_step(facts, used)
         if owner is not None and owner.calls < LEAST_FUNCTION_CALLS:
@@ -119,8 +134,8 @@ def _whole_step(facts: Facts, used: TallyFacts) -> StreamFacts | None:
     step = facts.step
     if step is None:
         return None
-    fits = step.kind == "fit"
-    most = step if fits else max(facts.streams_of("function"), key=lambda c: c.seconds, default=None)
+    fits = step.kind == STREAM_FIT
+    most = step if fits else max(facts.streams_of(STREAM_FUNCTION), key=lambda c: c.seconds, default=None)
     if most is None:
         return None
     traces = sum(f.count for f in facts.functions if fits or f.site == most.site)
@@ -133,8 +148,10 @@ def _rows(facts: Facts) -> Finding | None:
     """Report a model that is called with one row of an array, or one independent item, after the other."""
     if facts.training:
         return None
-    for rows in facts.tallies_of("one-row", "one-item"):
-        calls = [c for c in facts.streams_of("model-call", "predict-on-batch") if c.site == rows.site]
+    for rows in facts.tallies_of(TALLY_ONE_ROW, TALLY_ONE_ITEM):
+        calls = [
+            c for c in facts.streams_of(STREAM_MODEL_CALL, STREAM_PREDICT_ON_BATCH) if c.site == rows.site
+        ]
         if rows.count < LEAST_ROWS or not calls or calls[0].median > SHORT_ROW:
             continue
         found = finding(
@@ -157,9 +174,9 @@ def _rows(facts: Facts) -> Finding | None:
 
 def _calls_per_item(facts: Facts) -> Finding | None:
     """Report many short calls per step, or calls with single items cut out of a tensor."""
-    sliced = {c.site for c in facts.tallies_of("eager-op-sample") if c.symbol == "StridedSlice"}
+    sliced = {c.site for c in facts.tallies_of(TALLY_EAGER_OP) if c.symbol == "StridedSlice"}
     functions = {f.site: f for f in reversed(facts.functions)}
-    for call in facts.streams_of("function", "model-call", "predict-on-batch"):
+    for call in facts.streams_of(STREAM_FUNCTION, STREAM_MODEL_CALL, STREAM_PREDICT_ON_BATCH):
         if call.calls < LEAST_CALLS or call.median > SHORT_CALL or call.is_step:
             continue
         function = functions.get(call.site)
@@ -203,7 +220,7 @@ def _takes_single_items(facts: Facts, function: FunctionFacts | None, site: Site
 
 def _needs_results(facts: Facts, call: StreamFacts, site: Site, sliced: set[Site]) -> bool:
     """Return whether Python needs each result before the next call, as an agent in its environment does."""
-    pulls = facts.tallies_of("host-sync")
+    pulls = facts.tallies_of(TALLY_HOST_SYNC)
     return _reads_results(pulls, site, site[1], call.calls) or _acts_on_results(
         facts, pulls, call, site, sliced
     )
@@ -222,7 +239,7 @@ def _acts_on_results(
 
     A loop over a tensor does not count: its rows are known before the first call.
     """
-    loops = [c for c in facts.streams_of("loop") if c.file == site[0]]
+    loops = [c for c in facts.streams_of(STREAM_LOOP) if c.file == site[0]]
     loop = max((c for c in loops if c.line <= site[1]), key=lambda c: c.line, default=None)
     if loop is None or loop.site in sliced or not LOOP_OF_CALLS * call.calls <= loop.calls <= call.calls:
         return False
@@ -238,7 +255,7 @@ def _indexing(facts: Facts) -> Finding | None:
     step = facts.step
     if step is None or facts.training:
         return None
-    samples = facts.tallies_of("eager-op-sample")
+    samples = facts.tallies_of(TALLY_EAGER_OP)
     total = sum(c.count for c in samples)
     slices = [
         c for c in samples if c.symbol in ("StridedSlice", "GatherV2", "Unpack") and c.is_ongoing and c.file

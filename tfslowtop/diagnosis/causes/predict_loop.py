@@ -5,6 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...agent.protocol.names import (
+    STREAM_EVALUATE,
+    STREAM_FIT,
+    STREAM_FIT_CALL,
+    STREAM_LIBRARY_FUNCTION,
+    STREAM_PREDICT,
+)
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, StreamFacts
 from ..finding import Finding
@@ -61,15 +68,15 @@ _FIT_ADVICE = "Use model.train_on_batch(x, y), or collect the samples and call f
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    calls = facts.streams_of("predict", "evaluate", "fit-call")
-    inside = sum(c.seconds for c in facts.streams_of("library-function") if c.file.endswith(_TRAINERS))
+    calls = facts.streams_of(STREAM_PREDICT, STREAM_EVALUATE, STREAM_FIT_CALL)
+    inside = sum(c.seconds for c in facts.streams_of(STREAM_LIBRARY_FUNCTION) if c.file.endswith(_TRAINERS))
     overhead = 1 - min(1.0, inside / max(sum(c.seconds for c in calls), 1e-9))
     if overhead < MOSTLY_OVERHEAD:
         return
     for call in calls:
         if not _is_small_and_frequent(facts, call):
             continue
-        name = "fit" if call.kind == "fit-call" else call.kind
+        name = "fit" if call.kind == STREAM_FIT_CALL else call.kind
         yield finding(
             facts,
             CAUSE,
@@ -87,8 +94,8 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 def _is_small_and_frequent(facts: Facts, call: StreamFacts) -> bool:
     if call.calls < LEAST_CALLS or not call.file or call.median > LONG_CALL:
         return False
-    batches = sum(f.calls for f in facts.streams_of("fit") if f.site == call.site)
-    if call.kind == "fit-call" and batches > FEW_BATCHES * call.calls:
+    batches = sum(f.calls for f in facts.streams_of(STREAM_FIT) if f.site == call.site)
+    if call.kind == STREAM_FIT_CALL and batches > FEW_BATCHES * call.calls:
         return False
     return call.calls >= CALLS_PER_STEP * min(facts.steps, facts.most_iterations())
 

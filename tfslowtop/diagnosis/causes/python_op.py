@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ...agent.protocol.names import STREAM_PYTHON_OP
 from ..busy import seen
 from ..cause import Area, Cause, Detector
 from ..facts import Facts
@@ -43,7 +44,7 @@ WITH_NUMPY = replace(
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
     """A Python op that the step waits for; one in an input pipeline is reported as input-bound."""
-    ops = [c for c in facts.streams_of("python-op") if c.calls >= LEAST_CALLS]
+    ops = [c for c in facts.streams_of(STREAM_PYTHON_OP) if c.calls >= LEAST_CALLS]
     if ops:
         worst = ops[0]
         yield finding(

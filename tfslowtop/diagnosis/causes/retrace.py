@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...agent.protocol.names import TALLY_MODEL, TALLY_OPTIMIZER
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, FunctionFacts, RetraceReason, Site, TallyFacts, short
 from ..finding import Finding
@@ -217,7 +218,9 @@ def _site(facts: Facts, each: Retracing) -> Site:
 
 
 def _creation(facts: Facts, reason: RetraceReason) -> TallyFacts | None:
-    made = [c for c in facts.tallies_of("optimizer", "model") if c.symbol == reason.after_class and c.file]
+    made = [
+        c for c in facts.tallies_of(TALLY_OPTIMIZER, TALLY_MODEL) if c.symbol == reason.after_class and c.file
+    ]
     return next((c for c in made if c.count >= MOST_OBJECTS * reason.count), None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...agent.protocol.names import GAUGE_OPEN_SESSIONS, GAUGE_RSS, STREAM_SESSION_RUN, TALLY_SESSION
 from ..cause import Area, Cause, Detector
 from ..facts import Facts
 from ..finding import Finding
@@ -63,19 +64,19 @@ LEAKED = Cause(
     advice="Open one Session before the loop, or close each one by using `with tf.Session() as sess:`.",
     before="sess = tf.Session()",
     after="with tf.Session() as sess:",
-    curve="open sessions",
+    curve=GAUGE_OPEN_SESSIONS,
     scenario="open_sessions",
     change=_close,
 )
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    lines = [c for c in facts.tallies_of("session") if c.count >= LEAST_SESSIONS]
+    lines = [c for c in facts.tallies_of(TALLY_SESSION) if c.count >= LEAST_SESSIONS]
     if not lines:
         return
-    worst, runs = lines[0], facts.streams_of("session-run")
+    worst, runs = lines[0], facts.streams_of(STREAM_SESSION_RUN)
     opened, total = sum(c.count for c in lines), sum(r.calls for r in runs)
-    gauge, rss = facts.gauges.get("open sessions"), facts.gauges.get("rss")
+    gauge, rss = facts.gauges.get(GAUGE_OPEN_SESSIONS), facts.gauges.get(GAUGE_RSS)
     # The largest value, not the last: what a function kept is gone when it returns at the end of the program.
     left = gauge.largest if gauge is not None else None
     leaks = left is not None and left >= STAYED_OPEN * opened

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...agent.protocol.names import TALLY_TRACE_OPS
 from ..cause import Area, Cause, Detector
 from ..facts import Facts
 from ..finding import Finding
@@ -47,7 +48,7 @@ CAUSE = Cause(
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
-    for loop in facts.tallies_of("trace-ops"):
+    for loop in facts.tallies_of(TALLY_TRACE_OPS):
         if loop.count < UNROLLED or loop.seconds < SLOW_TRACE:
             continue
         found = finding(

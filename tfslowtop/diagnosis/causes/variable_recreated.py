@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...agent.protocol.names import TALLY_VARIABLE
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, keras_lines
 from ..finding import Finding
@@ -48,7 +49,7 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
     if facts.step is None or facts.steps < LEAST_STEPS or facts.step.seconds < LEAST_STEP_SECONDS:
         return
     keras = keras_lines(facts)
-    lines = [c for c in recreating_lines(facts, "variable") if c.site not in keras]
+    lines = [c for c in recreating_lines(facts, TALLY_VARIABLE) if c.site not in keras]
     if not lines:
         return
     worst = lines[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...agent.protocol.names import STREAM_FUNCTION, STREAM_STEP, TALLY_XLA_SHAPE
 from ..cause import Area, Cause, Detector
 from ..facts import Facts, TallyFacts
 from ..finding import Finding
@@ -30,7 +31,7 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
     for each in retrace.retracing(facts):
         if each.compiles:
             yield retrace.report(facts, CAUSE, each)
-    for shapes in facts.tallies_of("xla-shape"):
+    for shapes in facts.tallies_of(TALLY_XLA_SHAPE):
         goes_on = shapes.count >= LEAST_TRACES and shapes.late >= LATE
         if shapes.file and (goes_on or shapes.count >= MANY_TRACES):
             yield _without_retracing(facts, shapes)
@@ -38,7 +39,7 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
 
 def _without_retracing(facts: Facts, shapes: TallyFacts) -> Finding | None:
     """An open signature avoids the traces, but XLA still compiles for each shape."""
-    own = [f for f in facts.streams_of("function", "step") if f.name == shapes.symbol]
+    own = [f for f in facts.streams_of(STREAM_FUNCTION, STREAM_STEP) if f.name == shapes.symbol]
     calls = max([shapes.count, *(f.calls for f in own)])
     others = calls - shapes.count  # a call that has just ended may be in only one of the two numbers
     known_seconds = max(0.0, sum(f.seconds for f in own) - shapes.seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...agent.protocol.names import TALLY_SAVE, TallyKind
 from ..facts import Facts, TallyFacts
 
 #: Creations per step and in all. Three models of a grid search, or an iterator per epoch, are as they should be.
@@ -13,10 +14,10 @@ PER_ROUND = 0.02
 LARGE_SHARE_OF_ROUND = 0.4
 
 
-def recreating_lines(facts: Facts, *what: str, per_step: float = PER_STEP) -> list[TallyFacts]:
+def recreating_lines(facts: Facts, *what: TallyKind, per_step: float = PER_STEP) -> list[TallyFacts]:
     """Return the lines that keep creating such objects, most expensive first."""
     least = max(LEAST, per_step * facts.steps)
-    saving = {c.site for c in facts.tallies_of("save")}  # Keras creates objects there to compare with
+    saving = {c.site for c in facts.tallies_of(TALLY_SAVE)}  # Keras creates objects there to compare with
     lines = [
         c
         for c in facts.tallies_of(*what)

@@ -4,6 +4,22 @@ from __future__ import annotations
 
 import math
 
+from ...agent.protocol.names import (
+    GAUGE_EAGER_OPS,
+    GAUGE_RUN_EAGERLY,
+    STREAM_DATA_WAIT,
+    STREAM_EVALUATE,
+    STREAM_FIT,
+    STREAM_FIT_CALL,
+    STREAM_FUNCTION,
+    STREAM_LIBRARY_FUNCTION,
+    STREAM_LOOP,
+    STREAM_PREDICT,
+    STREAM_PREDICT_ON_BATCH,
+    STREAM_SESSION_RUN,
+    STREAM_TRAIN_ON_BATCH,
+    TALLY_EAGER_OP,
+)
 from ..facts import Facts, StreamFacts, TallyFacts
 
 #: Iterations of an outer loop, and iterations of the inner one in each of them: fewer are a warm-up and a run.
@@ -12,16 +28,16 @@ LEAST_ROUNDS = 5
 AROUND = 0.9
 
 #: The gauge that says that tf.config.run_functions_eagerly is on.
-_RUN_EAGERLY = "functions run eagerly"
+_RUN_EAGERLY = GAUGE_RUN_EAGERLY
 #: Streams whose time is not that of eager ops.
 _COMPILED = (
-    "function",
-    "session-run",
-    "predict",
-    "evaluate",
-    "fit-call",
-    "predict-on-batch",
-    "train-on-batch",
+    STREAM_FUNCTION,
+    STREAM_SESSION_RUN,
+    STREAM_PREDICT,
+    STREAM_EVALUATE,
+    STREAM_FIT_CALL,
+    STREAM_PREDICT_ON_BATCH,
+    STREAM_TRAIN_ON_BATCH,
 )
 
 
@@ -33,16 +49,16 @@ def functions_run_eagerly(facts: Facts) -> bool:
 def compiled_seconds(facts: Facts) -> float:
     """Return the seconds of the step in calls that are not eager ops."""
     # The call of fit contains all of its steps; their graphs are functions of Keras.
-    fitting = facts.step is not None and facts.step.kind == "fit"
-    kinds = {*_COMPILED, "library-function"} - {"fit-call"} if fitting else {*_COMPILED}
+    fitting = facts.step is not None and facts.step.kind == STREAM_FIT
+    kinds = {*_COMPILED, STREAM_LIBRARY_FUNCTION} - {STREAM_FIT_CALL} if fitting else {*_COMPILED}
     if functions_run_eagerly(facts):
-        kinds -= {"function", "library-function"}
-    return sum(c.seconds for c in facts.streams_of(*kinds, "data-wait"))
+        kinds -= {STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION}
+    return sum(c.seconds for c in facts.streams_of(*kinds, STREAM_DATA_WAIT))
 
 
 def ops_per_step(facts: Facts) -> float:
     """Return the eager ops per step, or 0 where they are unknown."""
-    rate, step = facts.gauges.get("eager ops per second"), facts.step
+    rate, step = facts.gauges.get(GAUGE_EAGER_OPS), facts.step
     if rate is None or step is None or not step.calls or rate.trend is None:
         return 0.0
     level = rate.trend.level if math.isfinite(rate.trend.level) else rate.last
@@ -54,7 +70,7 @@ def ops_per_step(facts: Facts) -> float:
 def busiest_line(facts: Facts, *ops: str) -> TallyFacts | None:
     """Return the line with most of the sampled eager ops, or with most of the ops of these names."""
     counts: dict[tuple[str, int], int] = {}
-    samples = facts.tallies_of("eager-op-sample")
+    samples = facts.tallies_of(TALLY_EAGER_OP)
     for c in samples:
         if c.file and c.is_ongoing and (not ops or c.symbol in ops):
             counts[c.site] = counts.get(c.site, 0) + c.count
@@ -68,7 +84,7 @@ def outer_loop(facts: Facts, step: StreamFacts) -> StreamFacts | None:
     """Return the loop around the step that runs several steps in each of its iterations."""
     loops = [
         c
-        for c in facts.streams_of("loop")
+        for c in facts.streams_of(STREAM_LOOP)
         if c.seconds >= AROUND * step.seconds and LEAST_ROUNDS <= c.calls <= step.calls / LEAST_ROUNDS
     ]
     return max(loops, key=lambda c: c.calls, default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...agent.protocol.names import STREAM_FUNCTION
 from ..facts import Facts, FunctionFacts, RetraceReason
 from ..names import (
     FUNCTION_RECREATED,
@@ -57,7 +58,7 @@ def retrace_cost(facts: Facts, f: FunctionFacts) -> tuple[float, bool]:
     A call that traces also searches for a trace that fits, optimizes the new one and runs it for the first time. What
     it would take without all that is known where most calls find their trace.
     """
-    calls = next((c for c in facts.streams_of("function") if c.site == f.site), None)
+    calls = next((c for c in facts.streams_of(STREAM_FUNCTION) if c.site == f.site), None)
     tracing = f.count - f.nested
     if calls is None or tracing <= 0:
         return f.avoidable_seconds, f.jit

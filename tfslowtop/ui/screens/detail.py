@@ -10,16 +10,18 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Static
 
+from ...agent.protocol.names import STREAM_KERNEL
 from ...scenario import Fix
 from ...state.view import Mark, PanelView, View
 from ...stats.effect import Effect, describe_slopes
 from ...stats.trend import Trend, describe_leak
-from ..format import NOTHING, SIGNS, duration, plain, quantity
+from ..format import NOTHING, SIGNS, plain, quantity
 from ..frame import Frame
-from ..widgets.charts.chart import Chart, XAxis
-from ..widgets.charts.drawing import OUTLIERS, Mode
+from ..widgets.charts.axes import XAxis
+from ..widgets.charts.chart import Chart, curve_mode
+from ..widgets.charts.drawing import OUTLIERS
 from ..widgets.charts.histogram import Histogram
-from ..widgets.charts.panel import chart_data, panel_title
+from ..widgets.charts.panel import chart_data, panel_title, shown_quantity
 from ..widgets.script.streams import display_name
 from .live import LiveScreen, Page
 
@@ -33,12 +35,12 @@ class DetailScreen(LiveScreen):
     def __init__(self, quantity: str, *, ascii: bool = False) -> None:
         super().__init__(ascii=ascii)
         self.quantity = quantity
-        mode: Mode = "ascii" if ascii else "block"
         self._unit = "s" if quantity == "latency" else ""
         self._numbers = Static(classes="numbers", markup=False)
+        mode = curve_mode(ascii=ascii)
         self._chart = Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, id="detail-chart")
         self._spread_line = Static(classes="part", markup=False)
-        self._histogram = Histogram(mode=mode, id="detail-histogram")
+        self._histogram = Histogram(mode="ascii" if ascii else "block", id="detail-histogram")
         self._toggles = Static(classes="part", markup=False)
         self._traces = Static(classes="part", markup=False)
         self._listed = 0.0
@@ -81,7 +83,7 @@ class DetailScreen(LiveScreen):
     def _subject(self, view: View) -> str:
         """Name the quantity; of a script's latency, also the stream that it belongs to."""
         step = next((s for s in view.streams if s.is_step), None)
-        if self.quantity == "latency" and step is not None and step.kind != "kernel":
+        if self.quantity == "latency" and step is not None and step.kind != STREAM_KERNEL:
             return f"latency of {display_name(step)}"
         return panel_title(self.quantity)
 
@@ -142,6 +144,8 @@ def numbers(panel: PanelView, baseline: float | None, width: int, *, ascii: bool
     trend = panel.trend
     sign = SIGNS.get(trend.direction if trend else "", "")
     parts = [f"now {quantity(panel.now, panel.unit)}"]
+    if panel.has_base:
+        parts.insert(0, f"{shown_quantity(panel)} since start")
     if panel.median == panel.median:  # not NaN
         parts += [
             f"median {quantity(panel.median, panel.unit)}",
@@ -174,7 +178,7 @@ def show_curve(
     curve = panel.curve
     data = chart_data(panel, marks, baseline, lambda mark: mark_label(mark, fixes))
     span = len(curve.mid) * curve.width_ns / 1e9
-    axis = XAxis(-span, 0.0, lambda value: f"-{duration(-value)}" if value < -0.5 else "now")
+    axis = XAxis.seconds_ago(span)
     direction = panel.trend.direction if panel.trend else ""
     chart.set_class(direction == "rising", "-rising")
     chart.set_class(direction == "falling", "-falling")

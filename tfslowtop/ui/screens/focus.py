@@ -17,9 +17,9 @@ from ...stats.trend import describe_slope
 from ..format import SIGNS, quantity
 from ..frame import Frame
 from ..widgets.big_number import BigNumber
-from ..widgets.charts.chart import Chart
-from ..widgets.charts.drawing import OUTLIERS, Mode
-from ..widgets.charts.panel import panel_title
+from ..widgets.charts.chart import Chart, curve_mode
+from ..widgets.charts.drawing import OUTLIERS
+from ..widgets.charts.panel import panel_title, shown_quantity
 from ..widgets.scenario.effect_card import factor, newest_effect
 from .detail import show_curve
 from .live import LiveScreen
@@ -46,7 +46,7 @@ class FocusScreen(LiveScreen):
         self._frame: Frame | None = None
 
     def _new_chart(self) -> Chart:
-        mode: Mode = "ascii" if self.ascii else "block"
+        mode = curve_mode(ascii=self.ascii)
         return Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, classes="focus-chart")
 
     def compose_body(self) -> ComposeResult:
@@ -79,7 +79,7 @@ class FocusScreen(LiveScreen):
         if panel is None:
             return
         self._unit = panel.unit
-        number, _, unit = quantity(panel.now, panel.unit).partition(" ")
+        number, _, unit = shown_quantity(panel).partition(" ")
         known = math.isfinite(panel.now)
         self._now.show(number if known else "-", self.spell(f"{unit}\n{panel_title(panel.name)}".strip()))
         effect = self._last_effect(frame)

@@ -13,18 +13,31 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from ...agent.protocol.events import Failed
+from ...agent.protocol.names import (
+    GAUGE_MACHINE_CPUS,
+    GAUGE_RSS,
+    GPU_LOST,
+    GPU_MEMORY,
+    GPU_PREFIX,
+    TF_GPU_PREFIX,
+    gpu_gauge,
+    tf_gpu_gauge,
+)
 from ...scenario import ScenarioError
 from ...state.view import View
 from ..format import headline, plain_text
 from ..frame import Frame
 from ..run_status import status_line
 from ..widgets.charts.panel import Panel, panel_title
+from ..widgets.charts.panel_grid import PanelGrid
 from ..widgets.footer import KeyFooter
 from ..widgets.machine.gpus import gpus_of, shown_gpu, used_of_total
+from ..widgets.machine.meter_line import meter_line
+from .detail import mark_label
 from .terminal_size import SMALLEST, LatestSizeOnly, TooSmallNotice, is_too_small
 
 #: The panels that are always there; those of the target's own gauges come after them.
-STANDARD_PANELS = ("latency", "rss", "gpu", "retraces")
+STANDARD_PANELS = ("latency", GAUGE_RSS, "gpu", "retraces")
 
 #: Seconds between two headlines: the iteration count always changes, and once a second shows that it lives.
 _HEADLINE_EVERY = 0.95
@@ -34,6 +47,8 @@ class MainScreen(LatestSizeOnly, Screen[None]):
     class Resumed(Message):
         """The screen is on top again and still shows what it showed when another one covered it."""
 
+    #: The panel that gets a row of its own.
+    LEAD = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (100, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST[1], "-low"), (22, "-middle"), (32, "-tall")]
 
@@ -45,8 +60,11 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         self._failure = Static(id="failure-text", markup=False)
         self._too_small = TooSmallNotice()
         self._panels = {name: Panel(name, ascii=ascii) for name in STANDARD_PANELS}
-        self._panels["gpu"].add_class("-folded")
         self._extra_panels: dict[str, Panel] = {}
+        self._grid = PanelGrid(*self._panels.values(), lead=self.LEAD, id="panels")
+        self._telling: set[str] = set()
+        """Panels that had something to say since the run began."""
+        self._machine = Static(id="machine-line", markup=False)
         self._gpu = ""
         """The label of the device that the GPU panel shows."""
         self._written: dict[Static, str] = {}
@@ -59,8 +77,8 @@ class MainScreen(LatestSizeOnly, Screen[None]):
             with Vertical(id="main"):
                 yield self._headline
                 yield from self.compose_above()
-                with Vertical(id="panels"):
-                    yield from self._panels.values()
+                yield self._grid
+                yield self._machine
                 with VerticalScroll(id="failure") as failure:
                     failure.display = False
                     yield self._failure
@@ -108,11 +126,37 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         for panel_view in view.panels:
             panel = self._panel(panel_view.name)
             if panel is not None:
-                panel.show(panel_view, view.marks, now, frame.baselines.get(panel_view.name))
+                if (panel_view.curve.hi > 0).any():
+                    self._telling.add(panel_view.name)
+                baseline = frame.baselines.get(panel_view.name)
+                panel.show(
+                    panel_view, view.marks, now, baseline, label=lambda mark: mark_label(mark, frame.fixes)
+                )
         self._show_gpu(view, now, frame.baselines)
+        self._grid.want(self._wanted(view))
+        self._show_machine(view)
         self.show_rest(frame)
         if view.failure is not None:
             self.fail(view.failure)
+
+    def telling_curve(self, view: View) -> str:
+        """Return the curve that has to be seen on the smallest screen, too."""
+        return "latency"
+
+    def _wanted(self, view: View) -> list[str]:
+        """Return the panels that have something to say, the most telling first."""
+        first = dict.fromkeys((self.telling_curve(view), "latency"))
+        shares = [panel.name for panel in view.panels if panel.unit == "%"]
+        own = [name for name in self._extra_panels if name not in shares]
+        order = [*first, *own, GAUGE_RSS, "gpu", "retraces", *shares]
+        telling = self._telling | first.keys()
+        return [name for name in dict.fromkeys(order) if name in telling]
+
+    def _show_machine(self, view: View) -> None:
+        rest = "" if "retraces" in self._telling else "no retraces"
+        width = self._machine.size.width or 80
+        self._machine.display = GAUGE_MACHINE_CPUS in view.readings
+        self._write(self._machine, meter_line(view, self._gpu, width, ascii=self._ascii, rest=rest))
 
     def show_rest(self, frame: Frame) -> None:
         """Show what is not in the panels."""
@@ -121,26 +165,27 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         """Show the one device that the target uses; the machine screen has them all."""
         panel = self._panels["gpu"]
         self._gpu = shown_gpu(view, self._gpu)
-        shown = view.panel(f"gpu.{self._gpu}.memory")
-        panel.set_class(shown is None or bool(view.no_gpu), "-folded")
+        shown = view.panel(gpu_gauge(self._gpu, GPU_MEMORY))
         if shown is None or view.no_gpu:
-            panel.write_line((), note=view.no_gpu or "looking for one …")
+            self._telling.discard("gpu")
             return
+        self._telling.add("gpu")
         count = len(gpus_of(view))
         panel.heading = f"GPU {self._gpu} of {count}, memory" if count > 1 else panel_title("gpu")
-        lost = view.readings.get(f"gpu.{self._gpu}.lost")
+        lost = view.readings.get(gpu_gauge(self._gpu, GPU_LOST))
         note = "it has fallen off the bus" if lost else ""
         baseline = baselines.get(shown.name)
-        panel.show(shown, view.marks, now, baseline, note, used_of_total(view, self._gpu))
+        used, _, share = used_of_total(view, self._gpu).rstrip(")").partition(" (")
+        panel.show(shown, view.marks, now, baseline, note, (used, share) if share else (used,))
 
     def quantity_of(self, panel: str) -> str:
         """Return the quantity that a panel shows: `gpu` shows one GPU's memory."""
-        return f"gpu.{self._gpu}.memory" if panel == "gpu" else panel
+        return gpu_gauge(self._gpu, GPU_MEMORY) if panel == "gpu" else panel
 
     @property
     def curve_columns(self) -> int:
         """The number of columns that a curve has."""
-        return self._panels["latency"].curve.columns or self.app.size.width
+        return self._panels["latency"].columns or self.app.size.width
 
     def has_panel(self, gauge: str) -> bool:
         """Return whether a gauge of the target's own gets a panel."""
@@ -150,13 +195,13 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         if name in self._panels:
             return self._panels[name]
         # The GPUs share a panel; of TensorFlow's allocator the first device stands for all.
-        shared = name.startswith(("gpu.", "tf.gpu.")) and name != "tf.gpu.0.memory"
+        shared = name.startswith((GPU_PREFIX, TF_GPU_PREFIX)) and name != tf_gpu_gauge(0, "memory")
         if shared or not self.has_panel(name):
             return None
         if name not in self._extra_panels:
             self._extra_panels[name] = Panel(name, ascii=self._ascii)
-            self._extra_panels[name].add_class("-extra")
-            self.query_one("#panels").mount(self._extra_panels[name])
+            self._extra_panels[name].display = False  # until the grid has a place for it
+            self._grid.mount(self._extra_panels[name])
         return self._extra_panels[name]
 
     def clear_panels(self) -> None:
@@ -164,7 +209,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
             panel.remove()
         self._extra_panels.clear()
         self._gpu = ""
-        self._panels["gpu"].set_class(True, "-folded")
+        self._telling.clear()
         for panel in self._panels.values():
             panel.clear()
 

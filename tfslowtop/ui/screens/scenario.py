@@ -29,6 +29,7 @@ _NUMBERS_EVERY = 2.0
 
 class ScenarioScreen(MainScreen):
     AUTO_FOCUS = "#scenarios"
+    LEAD = "latency"
 
     def __init__(
         self,

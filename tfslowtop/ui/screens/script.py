@@ -8,9 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Size
 
+from ...agent.protocol.names import GAUGE_GRAPH_OPS, GAUGE_OPEN_SESSIONS, GAUGE_TENSORS_KEPT
 from ...state.view import View
 from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..frame import Frame
+from ..widgets.script.account_bar import AccountBar
 from ..widgets.script.findings import FindingList
 from ..widgets.script.streams import StreamTable
 from ..widgets.script.summary import Summary, summarise
@@ -20,7 +22,7 @@ from .main import MainScreen
 
 #: The gauges of a script that get a curve; the others are for the diagnosis and the JSON.
 _GAUGES_WITH_PANEL = frozenset(
-    {"graph ops", "open sessions", "tensors kept", "Python ops", "waiting for data"}
+    {GAUGE_GRAPH_OPS, GAUGE_OPEN_SESSIONS, GAUGE_TENSORS_KEPT, "Python ops", "waiting for data"}
 )
 #: Seconds between two versions of the lists: people read them slowly.
 _LISTS_EVERY = 0.9
@@ -33,12 +35,14 @@ class ScriptScreen(MainScreen):
     BINDINGS = [
         Binding("d", "findings", "Findings", tooltip="Go to the findings; enter opens one"),
         Binding("o", "app.output", "Output", tooltip="Show the script's output"),
+        Binding("w", "app.account", "Where", tooltip="Show where the time goes, line by line"),
         Binding("i", "internal", "Internal", show=False, tooltip="Show or hide library functions"),
     ]
 
     def __init__(self, codes: CodeCache, *, ascii: bool, readonly: bool) -> None:
         """`codes` belongs to the app, which reads what the screen asks for."""
         super().__init__(ascii=ascii)
+        self._panels["latency"].heading = "step time"
         self._codes = codes
         self._asked = ("", 0.0)
         """The question that the script's output ends with, and since when."""
@@ -46,8 +50,12 @@ class ScriptScreen(MainScreen):
         self._summary = Summary(ascii=ascii)
         self.findings = FindingList(ascii=ascii)
         self.findings.display = False
+        self._account = AccountBar(ascii=ascii)
         self.table = StreamTable(ascii=ascii, readonly=readonly)
         self._listed: tuple[View | None, Size, float] = (None, Size(), 0.0)
+
+    def telling_curve(self, view: View) -> str:
+        return view.findings[0].curve if view.findings else super().telling_curve(view)
 
     def has_panel(self, gauge: str) -> bool:
         return gauge in _GAUGES_WITH_PANEL
@@ -55,6 +63,7 @@ class ScriptScreen(MainScreen):
     def compose_above(self) -> ComposeResult:
         yield self.card
         yield self.findings
+        yield self._account
 
     def compose_below(self) -> ComposeResult:
         yield self._summary
@@ -97,6 +106,7 @@ class ScriptScreen(MainScreen):
             return
         self._listed = (view, self.size, now)
         self.table.show(view.streams)
+        self._account.show(view.account)
         on_card = verdict.finding is not None
         self.findings.show(view.findings[on_card:], 1 + on_card)
         self._summary.show(summarise(view, healthy=verdict.kind == "healthy"))

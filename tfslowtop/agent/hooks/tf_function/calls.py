@@ -33,7 +33,7 @@ class FunctionHook(Hook):
 
     def install(self, module: ModuleType) -> None:
         name = "Function" if module.__name__.endswith("polymorphic_function") else "ConcreteFunction"
-        self.patch(find(module, name), "__call__", self._wrap)
+        self.patch(find(module, name), "__call__", self._wrap, times=STREAM_FUNCTION)
 
     def tick(self, now: int) -> None:
         """Report the debugging switch that makes every tf.function a plain one."""

@@ -7,9 +7,9 @@ a whole, whichever part of it was asked for, so rows are the unit of comparison 
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -19,21 +19,23 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from .drawing import (
-    CurveData,
-    Mode,
-    StickyScale,
-    columns_per_cell,
-    draw,
-    fit,
-    nice_ceiling,
-    peak,
-)
+from .axes import XAxis, nice_ticks, place_labels
+from .drawing import CurveData, Mode, columns_per_cell, draw, fit, peak
+from .scale import StickyScale
 
 Line = Sequence[tuple[str, str]]
 """Texts with the last part of their component class, `curve--…`."""
 
 _NOTHING = CurveData.of([])
+#: Terminals without glyphs for braille.
+_BLOCKS_ONLY = ("linux", "vt100", "vt220")
+
+
+def curve_mode(*, ascii: bool) -> Mode:
+    """Return the finest characters that the terminal has."""
+    if ascii:
+        return "ascii"
+    return "block" if os.environ.get("TERM", "") in _BLOCKS_ONLY else "braille"
 
 
 class Plot(Widget):
@@ -70,6 +72,8 @@ class Plot(Widget):
         self._mode: Mode = mode
         self._scale = scale or StickyScale()
         self._outliers = outliers
+        self._labelled = False
+        """Whether marks are labelled inside the curve."""
         self._now = 0.0
         self._upper = 1.0
         self._lines: list[Line] = []
@@ -138,7 +142,7 @@ class Plot(Widget):
         key = (data.key(), height, self._upper, self._mode)
         if key != self._key:
             self._key = key
-            self._body = list(draw(data, height, self._upper, self._mode))
+            self._body = list(draw(data, height, self._upper, self._mode, labelled=self._labelled))
         return self._body
 
     def _fitted(self, width: int) -> CurveData:
@@ -170,52 +174,6 @@ class Plot(Widget):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._role_styles.clear()
-
-
-@dataclass(frozen=True, slots=True)
-class XAxis:
-    """The values at the left edge of the first column and at the right edge of the last."""
-
-    first: float
-    last: float
-    label: Callable[[float], str]
-
-    @classmethod
-    def seconds_ago(cls, span: float) -> XAxis:
-        return cls(-span, 0.0, lambda value: f"{value:g} s" if value else "now")
-
-    @classmethod
-    def iterations(cls, first: float, last: float) -> XAxis:
-        return cls(first, last, lambda value: f"{value:,.0f}")
-
-
-def nice_ticks(first: float, last: float, most: int) -> list[float]:
-    """Return at most `most` round numbers from `first` to `last`, both ends included if possible."""
-    span = last - first
-    if not (math.isfinite(span) and span > 0) or most < 2:
-        return []
-    step = nice_ceiling(span / (most - 1))
-    wider = nice_ceiling(step * 1.01)
-    if not _divides(step, span) and _divides(wider, span):
-        step = wider
-    start, stop = math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9)
-    return [k * step for k in range(start, stop + 1)][:most]
-
-
-def _divides(step: float, span: float) -> bool:
-    parts = span / step
-    return parts > 1.5 and abs(parts - round(parts)) < 1e-6
-
-
-def place_labels(width: int, texts: Sequence[tuple[int, str]]) -> str:
-    """Centre texts on their cells, moved inside the edges; leave out those that would touch another."""
-    cells = [" "] * width
-    for centre, text in texts:
-        start = max(0, min(width - len(text), centre - len(text) // 2))
-        around = cells[max(0, start - 1) : start + len(text) + 1]
-        if text and len(text) <= width and all(cell == " " for cell in around):
-            cells[start : start + len(text)] = text
-    return "".join(cells)
 
 
 class Chart(Plot):
@@ -258,13 +216,7 @@ class Chart(Plot):
         top = 1 if height >= 7 else 0
         rows = height - top - (2 if x_axis else 0)
         self._fitted(width)  # the bound first: its label determines the width of the gutter
-        most = max(2, min(5, rows // 2 + 1))
-        ticks = {
-            max(0, math.ceil(rows * tick / self._upper - 1e-6) - 1): self._formatter(tick)
-            for tick in nice_ticks(0.0, self._upper, most)
-        }
-        # It never gets narrower: a gutter that follows its labels would move the whole picture.
-        self._gutter = max(self._gutter, *(len(text) + 2 for text in ticks.values()), 0)
+        ticks = self._ticks(rows, max(2, min(5, rows // 2 + 1)))
         body = self._body_width(width)
         gutter = width - body
         data = self._fitted(body)
@@ -279,18 +231,32 @@ class Chart(Plot):
             lines += self._x_lines(x_axis, gutter, body)
         return lines
 
+    def _ticks(self, rows: int, most: int) -> dict[int, str]:
+        """Return labels by row from the bottom, and make room for them in the gutter."""
+        ticks = {
+            max(0, math.ceil(rows * tick / self._upper - 1e-6) - 1): self._formatter(tick)
+            for tick in nice_ticks(0.0, self._upper, most)
+        }
+        # It never gets narrower: a gutter that follows its labels would move the whole picture.
+        self._gutter = max(self._gutter, *(len(text) + 2 for text in ticks.values()), 0)
+        return ticks
+
     def _y_axis(self, text: str | None, gutter: int) -> Line:
         if not gutter:
             return []
         plain, tick = "|+" if self._mode == "ascii" else "│┤"
         return [(f"{text or '':>{gutter - 2}} {plain if text is None else tick}", "axis")]
 
-    def _x_lines(self, axis: XAxis, gutter: int, width: int) -> list[Line]:
-        per_cell = (axis.last - axis.first) / len(self._data.mid) * columns_per_cell(self._mode)
+    def _x_ticks(self, axis: XAxis, width: int) -> dict[int, float]:
+        """Return values by cell."""
+        per_cell = (axis.last - axis.first) / max(1, len(self._data.mid)) * columns_per_cell(self._mode)
         left = axis.last - per_cell * width
         ticks = nice_ticks(left, axis.last, max(2, width // 12)) if per_cell > 0 else []
         # Aligned with the last cell, so that "now" stands under the newest column.
-        cells = {min(width - 1, max(0, math.floor((tick - left) / per_cell))): tick for tick in ticks}
+        return {min(width - 1, max(0, math.floor((tick - left) / per_cell))): tick for tick in ticks}
+
+    def _x_lines(self, axis: XAxis, gutter: int, width: int) -> list[Line]:
+        cells = self._x_ticks(axis, width)
         corner, plain, mark = "+-+" if self._mode == "ascii" else "└─┬"
         rule = "".join(mark if x in cells else plain for x in range(width))
         names = place_labels(

@@ -16,6 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .scale import HUGE, TINY
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mode = Literal["block", "braille", "ascii"]
@@ -30,10 +32,16 @@ _BLANK = ord(" ")
 # With more spans in a row, ghost and range lose their colour (their glyphs still differ).
 MAX_SPANS = 10
 #: Columns that may exceed all others without setting the scale. The first call of a tf.function traces for
-#: seconds, and a value is held until the next one comes, so that call fills a few columns.
+#: seconds, and a value is held until the next one comes, so that call fills a few columns ...
 OUTLIERS = 6
-_NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
-_TINY, _HUGE = 1e-300, 1e300
+#: ... and the share of the columns that may, ...
+_OUTLYING = 0.05
+#: ... if they exceed the rest by this factor; less would cut the peaks of a curve that has none.
+_FAR = 1.6
+#: The share of columns up to which clipped maxima are marked.
+_RARE = 0.25
+#: The median of so many newest columns always fits: a level that stays is no outlier.
+_NEWEST = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,12 +56,14 @@ class CurveData:
     ghost: Floats | None = None
     """The baseline, column by column; NaN where there is none."""
     labels: tuple[str, ...] = ()
-    """The label on top of each mark, where there is room."""
+    """The label of each mark, where there is room."""
+    filled: bool = False
+    """Whether lines are filled down to zero: for levels and counts, as opposed to durations."""
 
     def key(self) -> tuple[object, ...]:
         """Return a key that is equal for equal pictures. It costs about a hundredth of drawing one."""
         ghost = None if self.ghost is None else self.ghost.tobytes()
-        return self.lo.tobytes(), self.mid.tobytes(), self.hi.tobytes(), self.marks, ghost
+        return self.lo.tobytes(), self.mid.tobytes(), self.hi.tobytes(), self.marks, self.labels, ghost
 
     @classmethod
     def of(cls, mid: Floats | list[float], marks: tuple[int, ...] = ()) -> CurveData:
@@ -114,24 +124,28 @@ def fit(data: CurveData, columns: int) -> CurveData:
         tuple(data.marks[k] + shift for k in kept),
         None if data.ghost is None else fitted(data.ghost),
         tuple(data.labels[k] for k in kept if k < len(data.labels)),
+        data.filled,
     )
 
 
 def peak(data: CurveData, outliers: int = 0) -> float:
     """Return the largest finite value that the scale has to hold; 0.0 where there is none.
 
-    With `outliers` the typical values set the scale: that many columns may exceed the top if they are far
-    above all others (the first call of a tf.function traces for seconds), and maxima count up to 1.4 times
-    the highest typical value (a busy machine has one in every column). What exceeds the top is marked.
+    With `outliers` the typical values set the scale: that many columns, or 5 % of all, may exceed the top if
+    they are far above the others (the first call of a tf.function traces for seconds), and maxima count up
+    to 1.4 times the highest typical value (a busy machine has one in every column). What exceeds the top is
+    marked.
     """
     if not outliers:
         return _largest(data.hi, data.mid, data.ghost)
     typical = np.fmax(data.mid, data.ghost) if data.ghost is not None else data.mid
-    values = np.sort(typical[np.isfinite(typical)])
+    known = typical[np.isfinite(typical)]
+    values = np.sort(known)
     if len(values) > 2 * outliers:
-        rest = values[-outliers - 1]
-        if values[-1] > 4 * rest > 0:
-            values = values[values <= 4 * rest]
+        rest = values[-max(outliers, int(_OUTLYING * len(values))) - 1]
+        if values[-1] > _FAR * rest > 0:
+            values = values[values <= _FAR * rest]
+            values = np.append(values, max(values[-1], np.median(known[-_NEWEST:])))
     top = max(0.0, float(values[-1])) if len(values) else 0.0
     return max(top, min(_largest(data.hi[typical <= top]), 1.4 * top))
 
@@ -141,66 +155,38 @@ def _largest(*arrays: Floats | None) -> float:
     return max(0.0, float(values.max())) if len(values) else 0.0
 
 
-def nice_ceiling(value: float) -> float:
-    """Return the smallest of 1, 2, 2.5, 5 × 10ⁿ that is not below `value`."""
-    value = min(max(value, _TINY), _HUGE)
-    base = 10.0 ** math.floor(math.log10(value))
-    return next((n * base for n in _NICE if value <= n * base * (1 + 1e-9)), 10.0 * base)
+def draw(
+    data: CurveData, height: int, upper: float, mode: Mode = "block", *, labelled: bool = False
+) -> list[Row]:
+    """Return `height` rows from the top, each as spans that add up to one character per cell.
 
-
-def _bound(peak: float) -> float:
-    """Return the round number nearest to 1.25 × `peak` that leaves a little room above it."""
-    roomy, tight = nice_ceiling(1.25 * peak), nice_ceiling(1.06 * peak)
-    return tight if 1.25 * peak / tight < roomy / (1.25 * peak) else roomy
-
-
-class StickyScale:
-    """An upper bound that rises at once and falls slowly, so that a chart does not jump.
-
-    It rises only when the values have used up the head room, and falls only to at most 3/4 of itself, after
-    `hold` seconds in which that would have sufficed for values 15 % larger.
+    If `labelled`, the labels of marks are written beside them into the first row.
     """
-
-    def __init__(self, floor: float = 0.0, hold: float = 1.0) -> None:
-        self._floor = floor
-        self._hold = hold
-        self._upper: float | None = None
-        self._low_since: float | None = None
-
-    def update(self, peak: float, now: float) -> float:
-        """Return the bound for a window whose largest value is `peak`, at `now` (seconds)."""
-        if not (math.isfinite(peak) and peak > 0):
-            # Nothing to go by: keep it, so that a gap in the data does not move the chart.
-            return self._upper or self._floor or 1.0
-        lower = max(_bound(1.15 * peak), self._floor)
-        if self._upper is None or peak > 0.95 * self._upper:
-            self._upper, self._low_since = max(_bound(peak), self._floor), None
-        elif lower > 0.75 * self._upper:
-            self._low_since = None
-        elif self._low_since is None:
-            self._low_since = now
-        elif abs(now - self._low_since) >= self._hold:  # abs: a replay may step back
-            self._upper, self._low_since = lower, None
-        return self._upper
-
-
-class FixedScale(StickyScale):
-    """For quantities with a natural bound, such as per cent: `floor` is the ceiling, too."""
-
-    def update(self, peak: float, now: float) -> float:
-        return self._floor or 1.0
-
-
-def draw(data: CurveData, height: int, upper: float, mode: Mode = "block") -> list[Row]:
-    """Return `height` rows from the top, each as spans that add up to one character per cell."""
     if len(data.mid) % columns_per_cell(mode):
         data = fit(data, len(data.mid) + 1)
     if height <= 0 or not len(data.mid):
         return [[] for _ in range(max(0, height))]
-    upper = min(max(upper, _TINY), _HUGE) if math.isfinite(upper) and upper > 0 else 1.0
+    upper = min(max(upper, TINY), HUGE) if math.isfinite(upper) and upper > 0 else 1.0
     if mode == "braille":
-        return _spans(*_draw_braille(data, height, upper))
-    return _spans(*_draw_bars(data, height, upper, _ASCII if mode == "ascii" else _BLOCK))
+        chars, roles = _draw_braille(data, height, upper)
+    else:
+        chars, roles = _draw_bars(data, height, upper, _ASCII if mode == "ascii" else _BLOCK)
+    if labelled:
+        cells = [mark // columns_per_cell(mode) for mark in data.marks]
+        _write_labels(chars[0], roles[0], list(zip(cells, data.labels, strict=False)))
+    return _spans(chars, roles)
+
+
+def _write_labels(chars: NDArray[np.uint32], roles: NDArray[np.uint8], labels: list[tuple[int, str]]) -> None:
+    """Write each label at the right of its mark, or at the left if it does not fit there."""
+    for cell, label in labels:
+        size = len(label)
+        for start in (cell + 1, cell - size):
+            place = slice(start, start + size)
+            free = start >= 0 and start + size <= len(chars) and not (roles[place] == _MARK).any()
+            if 0 <= cell < len(chars) and free:
+                chars[place], roles[place] = [ord(c) for c in label], _MARK
+                break
 
 
 def _levels(values: Floats, upper: float, steps: int) -> Ints:
@@ -216,6 +202,13 @@ def _bounds(data: CurveData) -> tuple[Floats, Floats]:
         np.where(known, np.fmin(data.lo, data.mid), np.nan),
         np.where(known, np.fmax(data.hi, data.mid), np.nan),
     )
+
+
+def _is_beyond(mid: Floats, hi: Floats, upper: float) -> NDArray[np.bool_]:
+    """Return the columns to mark as clipped: of maxima only if they are rare, or the mark says nothing."""
+    beyond: NDArray[np.bool_] = hi > upper
+    rare = beyond.sum() <= _RARE * max(1, np.isfinite(hi).sum())
+    return beyond if rare else mid > upper
 
 
 Grid = tuple[NDArray[np.uint32], NDArray[np.uint8]]
@@ -243,8 +236,7 @@ def _draw_bars(data: CurveData, height: int, upper: float, glyphs: _Glyphs) -> G
         chars[free], roles[free] = glyphs.ghost, _GHOST
         # Inside the bars every other cell is notched: a dotted line that needs no colour.
         chars[here & (filled == 8) & (np.arange(len(known)) % 2 == 0)] = glyphs.ghost_in_bar
-    beyond = hi > upper
-    chars[0, beyond] = glyphs.beyond
+    chars[0, _is_beyond(data.mid, hi, upper)] = glyphs.beyond
     for column in data.marks:
         if 0 <= column < len(known):
             chars[:, column], roles[:, column] = glyphs.mark, _MARK
@@ -260,11 +252,15 @@ def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
     mid_level = _levels(data.mid, upper, top)
     first, last = _levels(lo, upper, top), _levels(hi, upper, top)
     # Reach half-way to the neighbour on the left, so that a steep line has no holes.
+    foot, head = mid_level.copy(), mid_level.copy()
     before, joined = mid_level[:-1], known[:-1] & known[1:]
-    first[1:] = np.where(joined, np.minimum(first[1:], before + 1), first[1:])
-    last[1:] = np.where(joined, np.maximum(last[1:], before - 1), last[1:])
+    foot[1:] = np.where(joined, np.minimum(foot[1:], before + 1), foot[1:])
+    head[1:] = np.where(joined, np.maximum(head[1:], before - 1), head[1:])
     dots = np.arange(top, -1, -1)[:, None]
-    line = _cells((dots >= first) & (dots <= last) & known)
+    inked = (dots >= (0 if data.filled else foot)) & (dots <= head)
+    # The band from the smallest to the largest: every other row of dots, which does not flicker in a scroll.
+    inked |= (dots >= first) & (dots <= last) & (dots % 2 == 0)
+    line = _cells(inked & known)
     chars = np.where(line > 0, _BRAILLE + line, _BLANK).astype(np.uint32)
     roles = np.where(line > 0, _BAR, _GAP).astype(np.uint8)
     if data.ghost is not None:
@@ -273,7 +269,7 @@ def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
         dotted = _cells((dots == _levels(data.ghost, upper, top)) & seen)
         free = (dotted > 0) & (line == 0)
         chars[free], roles[free] = _BRAILLE + dotted[free], _GHOST
-    chars[0, np.flatnonzero(hi > upper) // 2] = _BLOCK.beyond
+    chars[0, np.flatnonzero(_is_beyond(data.mid, hi, upper)) // 2] = _BLOCK.beyond
     for column in data.marks:
         if 0 <= column < len(known):
             cell = column // 2

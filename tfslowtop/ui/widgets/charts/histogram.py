@@ -9,8 +9,10 @@ import numpy as np
 
 from ....stats.spread import Spread
 from ...format import plain, quantity
-from .chart import Chart, Line, XAxis, nice_ticks, place_labels
-from .drawing import CurveData, Mode, StickyScale, nice_ceiling
+from .axes import XAxis, nice_ticks, place_labels
+from .chart import Chart, Line
+from .drawing import CurveData, Mode
+from .scale import StickyScale, nice_ceiling
 
 
 class _FittedScale(StickyScale):

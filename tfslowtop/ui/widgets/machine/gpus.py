@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from ....agent.protocol.names import (
+    GPU_CLOCK,
+    GPU_CLOCK_MAX,
+    GPU_LOST,
+    GPU_MEMORY,
+    GPU_MEMORY_OTHERS,
+    GPU_MEMORY_OWN,
+    GPU_MEMORY_TOTAL,
+    GPU_PCIE_RX,
+    GPU_PCIE_TX,
+    GPU_POWER,
+    GPU_POWER_LIMIT,
+    GPU_PREFIX,
+    GPU_TEMPERATURE,
+    GPU_THROTTLE,
+    GPU_UTILISATION,
+    GPU_UTILISATION_OTHERS,
+    GPU_UTILISATION_OWN,
+    TF_GPU_PREFIX,
+    GaugeName,
+    gpu_gauge,
+    tf_gpu_gauge,
+)
 from ....diagnosis.causes.gpu_contention import OTHERS
 from ....diagnosis.causes.gpu_throttled import HEAT
-from ....diagnosis.conditions import is_unused
+from ....diagnosis.conditions import Readings, is_unused
 from ....sensors.nvml import throttle_words
 from ....state.view import Gpu, View
 from ...format import gibibytes, quantity
@@ -30,7 +53,7 @@ def gpus_of(view: View) -> tuple[Gpu, ...]:
         return ()
     if view.gpus:
         return view.gpus
-    labels = {name.split(".")[1] for name in view.readings if name.startswith("gpu.")}
+    labels = {name.split(".")[1] for name in view.readings if name.startswith(GPU_PREFIX)}
     return tuple(Gpu(label) for label in sorted(labels, key=order))
 
 
@@ -44,17 +67,18 @@ def shown_gpu(view: View, before: str = "") -> str:
     return before if then is not None and then[0] == now[0] and now[1] - then[1] < _BUSIER else best
 
 
-def _rank(readings: Mapping[str, float], gpu: Gpu) -> tuple[int, float]:
-    at = f"gpu.{gpu.label}"
-    alive, seen = not readings.get(f"{at}.lost"), gpu.visible is not False
-    own = readings.get(f"{at}.memory.own", 0.0) > 0
-    busy = readings.get(f"{at}.utilisation.own", readings.get(f"{at}.utilisation", 0.0))
+def _rank(readings: Readings, gpu: Gpu) -> tuple[int, float]:
+    label = gpu.label
+    alive, seen = not readings.get(gpu_gauge(label, GPU_LOST)), gpu.visible is not False
+    own = readings.get(gpu_gauge(label, GPU_MEMORY_OWN), 0.0) > 0
+    whole = readings.get(gpu_gauge(label, GPU_UTILISATION), 0.0)
+    busy = readings.get(gpu_gauge(label, GPU_UTILISATION_OWN), whole)
     return 4 * alive + 2 * seen + own, busy
 
 
 def used_of_total(view: View, label: str) -> str:
-    readings, at = view.readings, f"gpu.{label}.memory"
-    return _used(readings.get(at), readings.get(f"{at}.total"))
+    readings = view.readings
+    return _used(readings.get(gpu_gauge(label, GPU_MEMORY)), readings.get(gpu_gauge(label, GPU_MEMORY_TOTAL)))
 
 
 def gpu_rows(view: View) -> list[MeterRow]:
@@ -73,11 +97,11 @@ def gpu_rows(view: View) -> list[MeterRow]:
         for gpu in gpus:
             rows += _roomy(view, gpu, numbers.get(gpu.label))
     matched = set(numbers.values())
-    known = {name.split(".")[2] for name in view.readings if name.startswith("tf.gpu.")}
+    known = {name.split(".")[2] for name in view.readings if name.startswith(TF_GPU_PREFIX)}
     for number in sorted(known - {str(n) for n in matched}, key=order):
         # Which device TensorFlow numbers this way is unknown: its order cannot be seen from outside.
         rows.append(
-            MeterRow(f"TF GPU:{number}", _allocator(view.readings, number), f"tf.gpu.{number}.memory")
+            MeterRow(f"TF GPU:{number}", _allocator(view.readings, number), tf_gpu_gauge(number, "memory"))
         )
     return rows
 
@@ -90,79 +114,83 @@ def _numbers(view: View, gpus: Sequence[Gpu]) -> dict[str, int]:
 
 
 def _roomy(view: View, gpu: Gpu, number: int | None) -> list[MeterRow]:
-    readings, at = view.readings, f"gpu.{gpu.label}"
+    readings, label = view.readings, gpu.label
     get = readings.get
     seen = f"TensorFlow's GPU:{number}" if number is not None else ""
     parts = (gpu.name, seen, _hidden(gpu))
-    title = MeterRow(f"GPU {gpu.label}", tuple(filter(None, parts)), title=True)
-    if get(f"{at}.lost"):
+    title = MeterRow(f"GPU {label}", tuple(filter(None, parts)), title=True)
+    if get(gpu_gauge(label, GPU_LOST)):
         return [title, MeterRow("lost", (_LOST,), trouble=True)]
     memory = (
-        _used(get(f"{at}.memory"), get(f"{at}.memory.total")),
-        f"this program {gibibytes(get(f'{at}.memory.own'))}",
-        f"others {gibibytes(get(f'{at}.memory.others'))}",
+        _used(get(gpu_gauge(label, GPU_MEMORY)), get(gpu_gauge(label, GPU_MEMORY_TOTAL))),
+        f"this program {gibibytes(get(gpu_gauge(label, GPU_MEMORY_OWN)))}",
+        f"others {gibibytes(get(gpu_gauge(label, GPU_MEMORY_OTHERS)))}",
     )
     busy = (
-        _number(get(f"{at}.utilisation"), "%"),
-        f"this program {_number(get(f'{at}.utilisation.own'), '%')}",
-        f"others {_number(get(f'{at}.utilisation.others'), '%')}",
+        _number(get(gpu_gauge(label, GPU_UTILISATION)), "%"),
+        f"this program {_number(get(gpu_gauge(label, GPU_UTILISATION_OWN)), '%')}",
+        f"others {_number(get(gpu_gauge(label, GPU_UTILISATION_OTHERS)), '%')}",
     )
     rows = [
         title,
-        MeterRow("memory", memory, f"{at}.memory", get(f"{at}.memory.total")),
-        MeterRow("busy", busy, f"{at}.utilisation", 100.0, _contended(readings, at)),
+        MeterRow("memory", memory, gpu_gauge(label, GPU_MEMORY), get(gpu_gauge(label, GPU_MEMORY_TOTAL))),
+        MeterRow("busy", busy, gpu_gauge(label, GPU_UTILISATION), 100.0, _contended(readings, label)),
         MeterRow(
-            "clock", _clock(readings, at), f"{at}.clock", get(f"{at}.clock.max"), _throttled(readings, at)
+            "clock",
+            _clock(readings, label),
+            gpu_gauge(label, GPU_CLOCK),
+            get(gpu_gauge(label, GPU_CLOCK_MAX)),
+            _throttled(readings, label),
         ),
-        MeterRow("heat", _heat(readings, at)),
+        MeterRow("heat", _heat(readings, label)),
     ]
     if number is not None and gpu.visible is not False:
         # In the scale of the memory row above it: taken and in use can be compared.
         row = MeterRow(
             "TensorFlow",
-            _allocator(readings, number, get(f"{at}.memory.own")),
-            f"tf.gpu.{number}.memory",
-            get(f"{at}.memory.total"),
+            _allocator(readings, number, get(gpu_gauge(label, GPU_MEMORY_OWN))),
+            tf_gpu_gauge(number, "memory"),
+            get(gpu_gauge(label, GPU_MEMORY_TOTAL)),
         )
         rows.insert(2, row)
     return rows
 
 
 def _dense(view: View, gpu: Gpu, number: int | None, name: str) -> list[MeterRow]:
-    readings, at = view.readings, f"gpu.{gpu.label}"
+    readings, label = view.readings, gpu.label
     get = readings.get
-    if get(f"{at}.lost"):
-        return [MeterRow(f"GPU {gpu.label}", (name, _LOST), trouble=True)]
-    taken, (*heat, traffic) = get(f"{at}.memory.others"), _heat(readings, at)
+    if get(gpu_gauge(label, GPU_LOST)):
+        return [MeterRow(f"GPU {label}", (name, _LOST), trouble=True)]
+    taken, (*heat, traffic) = get(gpu_gauge(label, GPU_MEMORY_OTHERS)), _heat(readings, label)
     memory = [
         name,
-        _used(get(f"{at}.memory"), get(f"{at}.memory.total")),
-        f"own {gibibytes(get(f'{at}.memory.own'))}",
+        _used(get(gpu_gauge(label, GPU_MEMORY)), get(gpu_gauge(label, GPU_MEMORY_TOTAL))),
+        f"own {gibibytes(get(gpu_gauge(label, GPU_MEMORY_OWN)))}",
         f"others {gibibytes(taken)}" if taken != 0 else "",
         traffic,
         _hidden(gpu),
     ]
-    if number is not None and f"tf.gpu.{number}.memory" in readings:
+    if number is not None and tf_gpu_gauge(number, "memory") in readings:
         memory.append("TF " + ", ".join(_allocator(readings, number)))
-    busy = f"busy {_number(get(f'{at}.utilisation'), '%')}"
-    others = get(f"{at}.utilisation.others")
+    busy = f"busy {_number(get(gpu_gauge(label, GPU_UTILISATION)), '%')}"
+    others = get(gpu_gauge(label, GPU_UTILISATION_OTHERS))
     return [
         MeterRow(
-            f"GPU {gpu.label}",
+            f"GPU {label}",
             tuple(filter(None, memory)),
-            f"{at}.memory",
-            get(f"{at}.memory.total"),
-            _contended(readings, at) or _throttled(readings, at),
+            gpu_gauge(label, GPU_MEMORY),
+            get(gpu_gauge(label, GPU_MEMORY_TOTAL)),
+            _contended(readings, label) or _throttled(readings, label),
         ),
         MeterRow(
             "",
             (
-                *_clock(readings, at),
+                *_clock(readings, label),
                 busy + (f", others {others:.0f} %" if others else ""),
                 *heat,
             ),
-            f"{at}.clock",
-            get(f"{at}.clock.max"),
+            gpu_gauge(label, GPU_CLOCK),
+            get(gpu_gauge(label, GPU_CLOCK_MAX)),
         ),
     ]
 
@@ -174,20 +202,25 @@ def _hidden(gpu: Gpu) -> str:
     return "hidden from this program by CUDA_VISIBLE_DEVICES" if gpu.visible is False else ""
 
 
-def _contended(readings: Mapping[str, float], at: str) -> bool:
+def _contended(readings: Readings, label: str) -> bool:
     """Return whether others slow the program down: only if it uses the device, too."""
+    prefix = gpu_gauge(label, GaugeName(""))
     mine = {
-        name.removeprefix(f"{at}."): value for name, value in readings.items() if name.startswith(f"{at}.")
+        GaugeName(name.removeprefix(prefix)): value
+        for name, value in readings.items()
+        if name.startswith(prefix)
     }
-    return mine.get("utilisation.others", 0.0) >= OTHERS and not is_unused(mine)
+    return mine.get(GPU_UTILISATION_OTHERS, 0.0) >= OTHERS and not is_unused(mine)
 
 
-def _throttled(readings: Mapping[str, float], at: str) -> bool:
-    return bool(int(readings.get(f"{at}.throttle", 0)) & HEAT)
+def _throttled(readings: Readings, label: str) -> bool:
+    return bool(int(readings.get(gpu_gauge(label, GPU_THROTTLE), 0)) & HEAT)
 
 
-def _clock(readings: Mapping[str, float], at: str) -> tuple[str, ...]:
-    clock, top, mask = (readings.get(f"{at}.{name}") for name in ("clock", "clock.max", "throttle"))
+def _clock(readings: Readings, label: str) -> tuple[str, ...]:
+    clock, top, mask = (
+        readings.get(gpu_gauge(label, name)) for name in (GPU_CLOCK, GPU_CLOCK_MAX, GPU_THROTTLE)
+    )
     text = f"{_number(clock)} of {_number(top)} MHz" if clock is not None else NA
     if mask is None:
         return text, f"throttle reason: {NA}"
@@ -197,17 +230,17 @@ def _clock(readings: Mapping[str, float], at: str) -> tuple[str, ...]:
     return text, ("idle" if words == ("idle",) else f"held down by {', '.join(words)}")
 
 
-def _heat(readings: Mapping[str, float], at: str) -> tuple[str, ...]:
-    def get(name: str) -> float | None:
-        return readings.get(f"{at}.{name}")
+def _heat(readings: Readings, label: str) -> tuple[str, ...]:
+    def get(quantity: GaugeName) -> float | None:
+        return readings.get(gpu_gauge(label, quantity))
 
-    power = f"{_number(get('power'))} of {_number(get('power.limit'), 'W')}"
-    traffic = f"PCIe in {_bytes(get('pcie.rx'))}, out {_bytes(get('pcie.tx'))}"
-    return _number(get("temperature"), "°C"), power, traffic
+    power = f"{_number(get(GPU_POWER))} of {_number(get(GPU_POWER_LIMIT), 'W')}"
+    traffic = f"PCIe in {_bytes(get(GPU_PCIE_RX))}, out {_bytes(get(GPU_PCIE_TX))}"
+    return _number(get(GPU_TEMPERATURE), "°C"), power, traffic
 
 
-def _allocator(readings: Mapping[str, float], number: object, own: float | None = None) -> tuple[str, ...]:
-    used, peak, limit = (readings.get(f"tf.gpu.{number}.{name}") for name in ("memory", "peak", "limit"))
+def _allocator(readings: Readings, number: int | str, own: float | None = None) -> tuple[str, ...]:
+    used, peak, limit = (readings.get(tf_gpu_gauge(number, name)) for name in ("memory", "peak", "limit"))
     if used is None:
         return (NA,)
     taken = f" of a limit of {gibibytes(limit)}" if limit else f" of {gibibytes(own)} taken" if own else ""

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from rich.text import Text
 
+from ....agent.protocol.names import GaugeName
 from ...format import plain
-from ..charts.drawing import CurveData, draw, nice_ceiling
+from ..charts.drawing import CurveData, draw
+from ..charts.scale import nice_ceiling
 
 #: Shown for what the system does not report.
 NA = "NA"
@@ -24,7 +26,7 @@ class MeterRow:
     label: str
     parts: tuple[str, ...]
     """The text beside the label; lines break between these parts first."""
-    history: str = ""
+    history: GaugeName | None = None
     """The name of the reading that its curve shows."""
     upper: float | None = None
     """The value at the top of the curve; None takes a round number above all values."""
@@ -35,7 +37,7 @@ class MeterRow:
 
 def write_rows(
     rows: Sequence[MeterRow],
-    histories: Mapping[str, Sequence[float]],
+    histories: Mapping[GaugeName, Sequence[float]],
     width: int,
     ascii: bool,
     colour: str = "",

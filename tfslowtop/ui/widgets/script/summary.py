@@ -6,6 +6,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from ....agent.protocol.names import PHASE_IMPORTING
+from ....diagnosis.names import RETRACE_REASONS
 from ....state.view import View
 from ...format import plain
 from .streams import display_name
@@ -34,7 +35,7 @@ def summarise(view: View, *, healthy: bool = False) -> str:
     if view.phase == PHASE_IMPORTING and view.ended is None:
         return ""
     said = [_describe_step(view)]
-    if not healthy and not any(f.cause.startswith(("retrace", "function")) for f in view.findings):
+    if not healthy and not any(f.cause in RETRACE_REASONS for f in view.findings):
         said += view.retraced[:1]  # too little for a finding, but the panel counts it: say why
     return "\n".join(line for line in [*said, *view.notes[-_NOTES:]] if line)
 
