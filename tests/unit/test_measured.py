@@ -29,14 +29,23 @@ def test_another_machine_with_the_same_home_is_another_machine(tmp_path, monkeyp
     assert set(read_measured(file)) == {"two"} and len(json.loads(file.read_text())) == 2
 
 
+NUMBERS = dict.fromkeys(("ratio", "low", "high", "before", "after", "at"), 1)
+
+
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[]", "null", '{"x": 3}', json.dumps({this_machine(): {"one": {"ratio": "much"}, "two": 3}}),
-     json.dumps({this_machine(): {"one": {**{k: 1 for k in ("ratio", "low", "high", "before", "after", "at")},
-                                          "leak": "", "curve": [float("nan")]}}}),
-     "x" * 300_000],
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"x": 3}',
+        json.dumps({this_machine(): {"one": {"ratio": "much"}, "two": 3}}),
+        json.dumps({this_machine(): {"one": {**NUMBERS, "leak": "", "curve": [float("nan")]}}}),
+        "x" * 300_000,
+    ],
     ids=range(8),
-)  # fmt: skip
+)
 def test_a_broken_file_is_none(tmp_path, content):
     file = tmp_path / "measured.json"
     file.write_text(content)

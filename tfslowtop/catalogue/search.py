@@ -61,9 +61,11 @@ def by_symptom(entries: Iterable[Entry]) -> list[Entry]:
 def origin(entry: Entry) -> str:
     """Say in plain words where the claim comes from."""
     source = entry.scenario.source if entry.scenario is not None else ""
+    if source.startswith("added: "):
+        return f"From no article. It is common in code of today: {source.removeprefix('added: ')}."
     article, _, place = source.partition(", ")
     if article not in ARTICLES:
-        return source or "From no article: a problem that people meet today."
+        return source
     return f"From an article on {ARTICLES[article]}" + (f": {place}." if place else ".")
 
 

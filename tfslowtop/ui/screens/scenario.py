@@ -125,6 +125,8 @@ class ScenarioScreen(MainScreen):
         self.remove_class("-listing")
         self.catalogue.end_search()
         (self.catalogue.list if self.has_class("-wide") else self._fixes).focus()
+        # On a narrow screen the list covered the headline, which therefore did not know its width.
+        self.call_after_refresh(lambda: self.headline(*self._headline_parts))
 
 
 def _verdict(view: View, scenario: Scenario) -> str:

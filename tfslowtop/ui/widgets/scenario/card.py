@@ -30,7 +30,6 @@ class Card(Static):
             text.append("Measured  ", "bold")
             text.append((verdict or "not yet") + "\n")
             text.append(scenario.mechanism)
-            text.append(f" (article {scenario.source})" if scenario.source else "", "italic")
         if text.plain != self._shown:
             self._shown = text.plain
             self.update(plain_text(text) if self._ascii else text)

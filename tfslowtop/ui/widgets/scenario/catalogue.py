@@ -17,7 +17,10 @@ from ....catalogue.find import Entry
 from ....catalogue.measured import Measured
 from ....catalogue.search import by_symptom, ranked, symptom
 from ...format import plain, shortened
-from .last_run import badge
+from .last_run import badge, spark
+
+#: Columns of the small curve at the end of a row that has room for it.
+_CURVE = 5
 
 
 class Search(Input):
@@ -119,6 +122,10 @@ class Catalogue(Vertical):
         measured = self._measured.get(entry.id)
         end = badge(measured, entry) if measured is not None else ""
         width = self.list.scrollable_content_region.width or 40
+        if measured is not None and not self._ascii:
+            curve = spark(measured.curve, _CURVE)
+            if 2 + cell_len(entry.title) + 1 + cell_len(end) + 1 + cell_len(curve) <= width:
+                end = f"{end} {curve}".rstrip()
         room = max(10, width - 2 - (cell_len(end) + 1 if end else 0))
         title = set_cell_size(shortened(entry.title, room, ascii=self._ascii), room)
         text = Text(f"{sign} ", no_wrap=True, overflow="crop")

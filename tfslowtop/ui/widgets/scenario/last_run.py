@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 from ....catalogue.find import Entry
@@ -32,12 +33,19 @@ def describe_last_run(measured: Measured, *, ascii: bool = False) -> str:
     return f"{effect}: {times}{leak}, {_ago(measured.at)}{curve}"
 
 
-def spark(values: tuple[float, ...]) -> str:
-    """Return a small curve from zero to the largest value."""
+def spark(values: tuple[float, ...], columns: int = 0) -> str:
+    """Return a small curve from zero to the largest value, in so many columns or one for each value."""
+    if columns:
+        values = tuple(max(part) for part in _parts(values, columns) if part)
     top = max(values, default=0.0)
     if top <= 0:
         return ""
     return "".join(_BARS[min(7, max(0, int(8 * value / top)))] for value in values)
+
+
+def _parts(values: tuple[float, ...], count: int) -> list[tuple[float, ...]]:
+    edges = [round(n * len(values) / count) for n in range(count + 1)]
+    return [values[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def _factor(ratio: float) -> str:
