@@ -54,6 +54,7 @@ def _hint_for_rest(options: argparse.Namespace, rest: Sequence[str]) -> str:
 
 def run(options: argparse.Namespace) -> int:
     from ..catalogue.find import all_entries, find
+    from ..catalogue.measured import state_file
 
     if options.scenario in options.commands:
         raise UsageError(f"Write the command first: tfslowtop {options.scenario} ...")
@@ -86,6 +87,7 @@ def run(options: argparse.Namespace) -> int:
             params=params,
             readonly=options.readonly,
             demo=demo,
+            measured=state_file(),
         )
     )
     app.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..catalogue.find import Entry
 from ..sources.source import Source
@@ -20,5 +21,7 @@ class Options:
     """A shared screen: keys that change the run are off."""
     demo: Sequence[str] | None = None
     """Play a tour of these scenarios, or of the default ones if the sequence is empty."""
+    measured: Path | None = None
+    """The file with what scenarios measured here; None keeps it for this run only."""
     source: Callable[[Entry], Source] | None = None
     """Makes the source to watch in place of the scenario; for tests."""

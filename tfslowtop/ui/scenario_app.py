@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
-from textual import events, on
+from textual import events, on, work
 from textual.binding import Binding
 from textual.widgets import Input
 
 from ..agent.protocol.events import Compare, SetFixes, SetParams
 from ..catalogue.find import Entry, load
+from ..catalogue.measured import read_measured, write_measured
+from ..catalogue.search import by_symptom
 from ..export.wording import counted
 from ..scenario import Fix
 from ..sources.source import Source
@@ -28,6 +31,7 @@ from .keys import (
     PAUSE_KEY,
     QUIT_KEY,
 )
+from .measure import measure
 from .options import Options as Options
 from .run_status import scenario_status
 from .screens.code import CodeScreen
@@ -43,6 +47,8 @@ from .widgets.scenario.fixes import Fixes
 _CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
 #: Actions that show something of a run.
 _SHOWING = frozenset({"output", "focus_panel", "machine", "account"})
+#: Seconds between two writes of what was measured.
+_SAVE_EVERY = 5.0
 #: Keys that end the app even while the tour plays; any other key only ends the tour.
 _QUIT_KEYS = ("q", "ctrl+q", "ctrl+c")
 
@@ -75,8 +81,11 @@ class ScenarioApp(WatchApp):
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._entry: Entry | None = options.start or next(iter(options.entries), None)
-        main = ScenarioScreen(options.entries, self._entry, ascii=options.ascii, readonly=options.readonly)
+        self._measured = read_measured(options.measured) if options.measured else {}
+        self._entry: Entry | None = options.start or next(iter(by_symptom(options.entries)), None)
+        main = ScenarioScreen(
+            options.entries, self._entry, self._measured, ascii=options.ascii, readonly=options.readonly
+        )
         # Where there is no room for both, the list comes before the curves: nothing else can be done yet.
         main.set_class(options.start is None and options.demo is None, "-listing")
         super().__init__(main, ascii=options.ascii, readonly=options.readonly)
@@ -86,6 +95,8 @@ class ScenarioApp(WatchApp):
         self._requested: tuple[str, ...] = ()
         """Ids of the fixes that were switched on; the target may not have confirmed them yet."""
         self._comparing = False
+        self._unsaved, self._saved = False, 0.0
+        """Whether something was measured that is not in the file yet, and when that was last written."""
         self._tour: Tour | None = None
         self._caption: Caption | None = None
 
@@ -121,6 +132,11 @@ class ScenarioApp(WatchApp):
             return InProcessSource(entry.path, params=params)
         env = entry.scenario.env if entry.scenario else {}
         return ChildSource(entry.path, params=params, env=env)
+
+    def on_unmount(self) -> None:
+        super().on_unmount()
+        if self._unsaved and self._options.measured is not None:
+            write_measured(self._options.measured, self._measured)
 
     def start_shown(self) -> None:
         """Start the scenario on the screen: enter does it wherever the cursor is, as the headline says."""
@@ -318,10 +334,35 @@ class ScenarioApp(WatchApp):
         self._caption.show(self._tour.caption)
 
     def view_shown(self) -> None:
+        self._keep_measured()
         self._advance_tour()
+
+    # What was measured
+
+    def _keep_measured(self) -> None:
+        """Keep the effect of the whole cure for the catalogue, if it was measured at the defaults."""
+        entry, view = self._entry, self._view
+        if entry is None or view is None or entry.scenario is None or self._params.get(entry.id):
+            return
+        new = measure(view, entry.scenario)
+        old = self._measured.get(entry.id)
+        if new is None or (old is not None and replace(new, at=old.at) == old):
+            return
+        self._measured[entry.id] = new
+        self._unsaved = True
+        self._main.catalogue.refresh_rows()
+
+    @work(thread=True, exit_on_error=False, group="measured", exclusive=True)
+    def _save_measured(self) -> None:
+        """Write it in a thread: a home directory may be far away."""
+        if self._options.measured is not None:
+            write_measured(self._options.measured, dict(self._measured))
 
     def _every_second(self) -> None:
         super()._every_second()
+        if self._unsaved and time.monotonic() - self._saved > _SAVE_EVERY:
+            self._unsaved, self._saved = False, time.monotonic()
+            self._save_measured()
         self._advance_tour()
 
     async def on_event(self, event: events.Event) -> None:

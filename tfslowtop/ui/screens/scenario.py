@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual import on
 from textual.app import ComposeResult
 
+from ...agent.protocol.events import Failed
 from ...catalogue.find import Entry
+from ...catalogue.measured import Measured
 from ...diagnosis.registry import causes
-from ...scenario import Scenario
+from ...scenario import Scenario, ScenarioError
 from ...state.verdict import live
 from ...state.view import View
 from ..frame import Frame
@@ -18,6 +20,7 @@ from ..widgets.scenario.card import Card
 from ..widgets.scenario.catalogue import Catalogue
 from ..widgets.scenario.effect_card import EffectCard, newest_effect
 from ..widgets.scenario.fixes import Fixes
+from ..widgets.scenario.intro import Intro
 from .main import MainScreen
 
 #: Seconds between two versions of verdict, effect and fixes: sentences are read slowly. They are written
@@ -29,11 +32,22 @@ class ScenarioScreen(MainScreen):
     AUTO_FOCUS = "#scenarios"
     LEAD = "latency"
 
-    def __init__(self, entries: Sequence[Entry], first: Entry | None, *, ascii: bool, readonly: bool) -> None:
-        """The screen opens on `first`."""
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        first: Entry | None,
+        measured: Mapping[str, Measured],
+        *,
+        ascii: bool,
+        readonly: bool,
+    ) -> None:
+        """The screen opens on `first`; `measured` is what is known of this machine, and may grow."""
         super().__init__(ascii=ascii)
         self._entry = first
-        self.catalogue = Catalogue(entries, first.id if first else "", ascii=ascii, readonly=readonly)
+        self._measured = measured
+        id = first.id if first else ""
+        self.catalogue = Catalogue(entries, id, measured, ascii=ascii, readonly=readonly)
+        self._intro = Intro(ascii=ascii)
         self._card = Card(ascii=ascii)
         self._effect = EffectCard(ascii=ascii)
         self._fixes = Fixes(ascii=ascii)
@@ -45,6 +59,7 @@ class ScenarioScreen(MainScreen):
 
     def compose_above(self) -> ComposeResult:
         yield self._card
+        yield self._intro
         yield self.account
 
     def compose_below(self) -> ComposeResult:
@@ -64,6 +79,8 @@ class ScenarioScreen(MainScreen):
     def introduce(self, entry: Entry) -> None:
         """Show a scenario that does not run yet."""
         self._entry = entry
+        self.set_class(entry.error is None, "-idle")
+        self._intro.show(entry, self._measured.get(entry.id))
         self._card.describe(entry)
         self._effect.show(None)
         self.account.clear()
@@ -73,7 +90,14 @@ class ScenarioScreen(MainScreen):
         self.fail(entry.error)
         self.headline(entry.title, "" if entry.error else "press enter to start")
 
+    def fail(self, failure: Failed | ScenarioError | str | None) -> None:
+        super().fail(failure)
+        if self.has_class("-idle"):
+            self.query("#panels").set(display=False)  # nothing was measured that they could show
+
     def mark_running(self, id: str) -> None:
+        self.remove_class("-idle")
+        self.fail(None)
         self.catalogue.mark_running(id)
         if self.has_class("-listing"):  # it was open, and something else has started this
             self.close_list()
@@ -105,6 +129,8 @@ class ScenarioScreen(MainScreen):
         self.remove_class("-listing")
         self.catalogue.end_search()
         (self.catalogue.list if self.has_class("-wide") else self._fixes).focus()
+        # On a narrow screen the list covered the headline, which therefore did not know its width.
+        self.call_after_refresh(lambda: self.headline(*self._headline_parts))
 
 
 def _verdict(view: View, scenario: Scenario) -> str:

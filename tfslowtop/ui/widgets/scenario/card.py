@@ -33,7 +33,6 @@ class Card(Static):
                 text.append("Found     ", "bold")
                 text.append(found + "\n")
             text.append(scenario.mechanism)
-            text.append(f" (article {scenario.source})" if scenario.source else "", "italic")
         if text.plain != self._shown:
             self._shown = text.plain
             self.update(plain_text(text) if self._ascii else text)

@@ -1,10 +1,10 @@
-"""The list of scenarios, grouped by the article that they come from, with a search field."""
+"""The list of scenarios by symptom, each with what it last measured here, and a search field."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -13,17 +13,14 @@ from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from ....catalogue.find import Entry, group
+from ....catalogue.find import Entry
+from ....catalogue.measured import Measured
+from ....catalogue.search import by_symptom, ranked, symptom
+from ...format import plain, shortened
+from .last_run import badge, spark
 
-#: What each article is about, in a few words.
-GROUPS = {
-    "000": "000 time rises over calls",
-    "001": "001 the second call is slower",
-    "002": "002 slow in a loop",
-    "003": "003 tf.numpy_function",
-    "004": "004 tf.function or Python",
-    "added": "added: common today",
-}
+#: Columns of the small curve at the end of a row that has room for it.
+_CURVE = 5
 
 
 class Search(Input):
@@ -52,11 +49,18 @@ class Catalogue(Vertical):
             self.run = run
 
     def __init__(
-        self, entries: Sequence[Entry], first: str = "", *, ascii: bool = False, readonly: bool = False
+        self,
+        entries: Sequence[Entry],
+        first: str = "",
+        measured: Mapping[str, Measured] | None = None,
+        *,
+        ascii: bool = False,
+        readonly: bool = False,
     ) -> None:
-        """Open with the cursor on `first`."""
+        """Open with the cursor on `first`; `measured` is what is known of this machine, and may grow."""
         super().__init__(id="catalogue")
-        self._cut: Literal["crop", "ellipsis"] = "crop" if ascii else "ellipsis"
+        self._ascii = ascii
+        self._measured = measured if measured is not None else {}
         self._entries = {entry.id: entry for entry in entries}
         self._on = ""
         self._first = first
@@ -98,32 +102,57 @@ class Catalogue(Vertical):
     def mark_running(self, id: str) -> None:
         if id != self._on:
             self._on = id
-            for index, option in enumerate(self.list.options):
-                if option.id in self._entries:
-                    self.list.replace_option_prompt_at_index(index, self._prompt(self._entries[option.id]))
+            self.refresh_rows()
+
+    def refresh_rows(self) -> None:
+        """Write the rows again: another scenario runs, something was measured, or the width has changed."""
+        for index, option in enumerate(self.list.options):
+            if option.id in self._entries:
+                prompt = self._prompt(self._entries[option.id])
+                if prompt != option.prompt:
+                    self.list.replace_option_prompt_at_index(index, prompt)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.refresh_rows)
 
     def _prompt(self, entry: Entry) -> Text:
-        text = Text("> " if entry.id == self._on else "  ", no_wrap=True, overflow=self._cut)
-        text.append(entry.title, "bold" if entry.id == self._on else "")
-        return text
+        """Return a row: what it is, and at the right what it measured here the last time."""
+        searching = bool(self.query_one(Input).value)
+        sign = ">" if entry.id == self._on else symptom(entry).sign if searching else " "
+        measured = self._measured.get(entry.id)
+        end = badge(measured, entry) if measured is not None else ""
+        width = self.list.scrollable_content_region.width or 40
+        if measured is not None and not self._ascii:
+            curve = spark(measured.curve, _CURVE)
+            if 2 + cell_len(entry.title) + 1 + cell_len(end) + 1 + cell_len(curve) <= width:
+                end = f"{end} {curve}".rstrip()
+        room = max(10, width - 2 - (cell_len(end) + 1 if end else 0))
+        title = set_cell_size(shortened(entry.title, room, ascii=self._ascii), room)
+        text = Text(f"{sign} ", no_wrap=True, overflow="crop")
+        text.append(title, "bold" if entry.id == self._on else "")
+        text.append(f" {end}" if end else "", "bold")
+        return Text(plain(text.plain), no_wrap=True, overflow="crop") if self._ascii else text
 
     def _fill(self, words: str) -> None:
-        wanted = [entry for entry in self._entries.values() if _matches(entry, words)]
+        """List what a search finds, the best match first; without one, everything by symptom."""
+        entries = list(self._entries.values())
+        wanted = ranked(entries, words) if words.strip() else by_symptom(entries)
         options: list[Option] = []
         last = ""
         for entry in wanted:
-            if group(entry) != last:
-                last = group(entry)
-                options.append(
-                    Option(Text(GROUPS.get(last, last), "bold underline", no_wrap=True), disabled=True)
-                )
+            kind = symptom(entry)
+            if kind.name != last and not words.strip():
+                last = kind.name
+                title = f"{kind.sign} {kind.name.upper()}"
+                heading = Text(plain(title) if self._ascii else title, "bold underline", no_wrap=True)
+                options.append(Option(heading, disabled=True))
             options.append(Option(self._prompt(entry), id=entry.id))
         if not wanted:
             options.append(Option("No scenario matches", disabled=True))
         self.list.clear_options()
         self.list.add_options(options)
         if wanted:
-            self.list.highlighted = 1
+            self.list.highlighted = 0 if words.strip() else 1
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -144,12 +173,3 @@ class Catalogue(Vertical):
         entry = self._entries.get(event.option.id or "")
         if entry is not None:
             self.post_message(self.Chosen(entry, run))
-
-
-def _matches(entry: Entry, words: str) -> bool:
-    """Return whether every word of the search occurs in the scenario's own texts."""
-    parts = [entry.id, entry.title, group(entry)]
-    if entry.scenario:
-        parts += [entry.scenario.kind, entry.scenario.claim, entry.scenario.mechanism]
-    text = " ".join(parts).lower()
-    return all(word in text for word in words.lower().split())
