@@ -113,6 +113,8 @@ def test_all_that_is_shown_of_it_is_clean():
         events.StepChosen,
         events.Trace,
         events.Ended,
+        events.Toggled,
+        events.Block,
     )  # these need to make sense
     said: list[Event] = [nasty(kind, 7) for kind in KINDS if kind not in numbers]
     said[1:1] = [events.Stream(1, NASTY, kind, NASTY, 3) for kind in ("function", "loop")]

@@ -167,7 +167,7 @@ def test_told_to_go_it_needs_no_event_loop(scenario_file, tmp_path, number, what
         env = {"XDG_RUNTIME_DIR": directory, "TFSLOWTOP_SESSIONS": f"{directory}/s"}
         terminal = Terminal([sys.executable, "-c", FROZEN, *arguments], env=env)
         before = terminal.settings
-        terminal.wait_for("running")
+        terminal.wait_for("running · " if what == "scenario" else "running")
         child = child_of(terminal)
         terminal.press(" ")
         terminal.wait_for(lambda text: b"frozen" in terminal.raw)

@@ -113,7 +113,11 @@ class Catalogue(Vertical):
                     self.list.replace_option_prompt_at_index(index, prompt)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self.refresh_rows)
+        self.call_after_refresh(self._refit)
+
+    def _refit(self) -> None:
+        if self.query("#scenarios"):  # the app may be closing
+            self.refresh_rows()
 
     def _prompt(self, entry: Entry) -> Text:
         """Return a row: what it is, and at the right what it measured here the last time."""
