@@ -209,7 +209,7 @@ PINNED = """
     17 SetParams params
     18 Compare a b block_seconds
     19 Tally what symbol file line count wall size at library package module function_line array container \
-bounded inside
+bounded inside native
     20 StepChosen stream why at trains
     21 ChooseStep stream
     22 Detach

@@ -127,6 +127,8 @@ class TallyFacts:
     array: str = ""
     container: str = ""
     bounded: bool = False
+    inside: str = ""
+    native: bool = False
 
     @property
     def site(self) -> Site:
@@ -306,7 +308,7 @@ def _count(e: Entry, steps: int, middle: int) -> TallyFacts:
     t = e.tally
     return TallyFacts(
         t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps, middle), e.since,
-        e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded,
+        e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded, t.inside, t.native,
     )  # fmt: skip
 
 
