@@ -31,6 +31,7 @@ from ..agent.protocol.names import (
     StreamKind,
     TallyKind,
 )
+from ..state.account import AccountView
 from ..state.retraces import FunctionTraces
 from ..state.streams import StreamStats
 from ..stats.blocks import Stretch
@@ -235,6 +236,8 @@ class Facts:
     """Whether the program uses NumPy without TensorFlow."""
     cpu_paces: tuple[float, ...] = ()
     """CPU seconds of the process per step, in equal parts of the steps."""
+    account: AccountView = field(default_factory=AccountView)
+    """Where the time of the main thread went, by activity and line; empty where that is not known."""
 
     def streams_of(self, *kinds: StreamKind) -> list[StreamFacts]:
         """Return the streams of these kinds, most expensive first."""
@@ -301,6 +304,7 @@ def gather(session: Session, now: int) -> Facts:
         failed=session.ended is not None and session.ended.code != 0,
         alone=alone,
         cpu_paces=session.gauges.paces(GAUGE_CPU_SECONDS, PARTS),
+        account=session.account.view(steps),
     )
 
 
