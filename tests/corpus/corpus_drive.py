@@ -2,7 +2,7 @@
 
     python corpus_drive.py OUT script.py ... [-- script.py ...]      # OUT/script.jsonl.gz, a recording each
 
-One import of TensorFlow serves all scripts. Each group, separated by `--`, runs in a fork of a process that
+One import of TensorFlow serves all scripts that use it. Each group, separated by `--`, runs in a fork of a process that
 has imported TensorFlow but not used it, so it starts like a fresh process. Within a group the scripts run one
 after the other, and `tidy` removes what a fresh process would not have: the default graph, Keras' names and
 garbage.
@@ -14,7 +14,6 @@ import gc
 import os
 import runpy
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -32,26 +31,29 @@ def watch(script: Path) -> tuple[list[Record], str]:
 
     came: list[Record] = []
 
+    sensed = 0
+
     class Recorder(MemoryChannel):
         def send(self, event: Event) -> bool:
+            """Keep the event, and what the sensors read from outside of a process that is watched from outside.
+
+            A thread of ours that did so would count as one of the program's own.
+            """
+            nonlocal sensed
+            now = time.perf_counter_ns()
             if self.alive:
-                came.append(Record(time.perf_counter_ns(), event))
+                came.append(Record(now, event))
+                if now - sensed >= 100_000_000:
+                    sensed = now
+                    resident = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+                    came.append(Record(now, Gauge("rss", now, float(resident))))
             return self.alive
 
     channel = Recorder()
     channel.send(Phase("starting", "", time.perf_counter_ns()))
     attachment = start(channel, step=None, script=str(script))
-    done = threading.Event()
-
-    def sense() -> None:
-        """What the sensors read from outside of a process that is watched from outside."""
-        while not done.wait(0.1):
-            resident = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
-            channel.send(Gauge("rss", time.perf_counter_ns(), float(resident)))
-
-    sensor = threading.Thread(target=sense, daemon=True)
-    sensor.start()
     sys.argv = [str(script)]
+    sys.path[0] = str(script.parent)
     error = ""
     try:
         runpy.run_path(str(script), run_name="__main__")
@@ -59,15 +61,19 @@ def watch(script: Path) -> tuple[list[Record], str]:
         error = f"exit code {end.code}" if end.code else ""
     except Exception as problem:
         error = f"{type(problem).__name__}: {problem}"
-    done.set()
-    sensor.join()
     attachment.remove()
     return came, error
 
 
-def tidy() -> None:
-    import tensorflow as tf
+def uses_tensorflow(group: list[Path]) -> bool:
+    """Whether a script of the group does; the others are watched in a process without it."""
+    return any("tensorflow" in script.read_text() for script in group)
 
+
+def tidy() -> None:
+    tf = sys.modules.get("tensorflow")
+    if tf is None:
+        return
     tf.config.run_functions_eagerly(False)
     tf.compat.v1.reset_default_graph()
     tf.keras.backend.clear_session()
@@ -91,9 +97,9 @@ def main() -> None:
             groups.append([])
         else:
             groups[-1].append(Path(name))
-    import tensorflow  # noqa: F401
-
-    for group in groups:
+    for group in sorted(groups, key=uses_tensorflow):
+        if uses_tensorflow(group):
+            import tensorflow  # noqa: F401
         if os.fork() == 0:
             run_group(out, group)
             return

@@ -98,9 +98,11 @@ def graph_mode(case: Case) -> bool:
 
 def groups(chosen: list[Case]) -> list[list[Case]]:
     """What grows needs a process of its own: in one that has grown before, freed memory is used again."""
-    leaks = [c for c in chosen if c.cause.endswith("-leak") and not graph_mode(c)]
+    alone = [c for c in chosen if "tensorflow" not in (CORPUS / c.script).read_text()]
+    leaks = [c for c in chosen if c.cause.endswith("-leak") and not graph_mode(c) and c not in alone]
     graphs = [c for c in chosen if graph_mode(c)]
-    return [*([c] for c in leaks), graphs, [c for c in chosen if c not in leaks and c not in graphs]]
+    others = [c for c in chosen if c not in (*alone, *leaks, *graphs)]
+    return [*([c] for c in alone), *([c] for c in leaks), graphs, others]
 
 
 def run(chosen: list[Case], keep: bool = False) -> list[Result]:

@@ -18,12 +18,17 @@ CAUSES = list(registry.causes().values())
 #: Panels of the screen: the session's own, and gauges and shares that the agent or the session name so.
 CURVES = {"latency", "retraces", "rss", "graph ops", "open sessions", "Python ops", "waiting for data"}
 #: No scenario can make the machine slow; and these have none for a reason of their own.
-NO_SCENARIO = {names.CALLBACK_HEAVY: "writing to a disk teaches nothing about TensorFlow or NumPy"}
+NO_SCENARIO = {
+    names.CALLBACK_HEAVY: "writing to a disk teaches nothing about TensorFlow or NumPy",
+    names.OUTPUT_BOUND: "writing to a disk teaches nothing about TensorFlow or NumPy",
+}
 #: A program cannot change the machine; and for these, no change follows from the syntax of one line.
 NO_CHANGE = {
     names.XLA_RECOMPILE: "which sizes to pad to depends on the data",
     names.PYTHON_OP: "the function has to be written again with other ops",
     names.GROWING_INPUT: "a running result replaces whatever is computed from the history",
+    names.OWN_PYTHON: "another data structure or algorithm replaces it",
+    names.NUMPY_LOOP: "the loop has to be written again for whole arrays",
     names.KERNEL_LEAK: "a generator has to be created elsewhere and passed to the line",
 }
 

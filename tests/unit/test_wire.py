@@ -187,7 +187,7 @@ def test_a_full_batch_fits_into_a_frame():
 
 #: The protocol, kind by kind. An agent and a watcher that differ in it misunderstand each other, so whoever
 #: changes this list raises PROTOCOL in the same commit. Recordings need not care: their fields have names.
-PROTOCOL_PINNED = 6
+PROTOCOL_PINNED = 7
 PINNED = """
     0 Hello protocol token pid python
     1 About tensorflow devices shown
@@ -209,7 +209,7 @@ PINNED = """
     17 SetParams params
     18 Compare a b block_seconds
     19 Tally what symbol file line count wall size at library package module function_line array container \
-bounded inside
+bounded inside native
     20 StepChosen stream why at trains
     21 ChooseStep stream
     22 Detach

@@ -24,6 +24,7 @@ class Details(NamedTuple):
     container: str = ""
     bounded: bool = False
     inside: str = ""
+    native: bool = False
 
 
 #: Most tallies have only a symbol; a plain string is cheaper than `Details`.

@@ -31,6 +31,7 @@ from ..agent.protocol.names import (
     StreamKind,
     TallyKind,
 )
+from ..state.account import AccountView
 from ..state.retraces import FunctionTraces
 from ..state.streams import StreamStats
 from ..stats.blocks import Stretch
@@ -127,6 +128,8 @@ class TallyFacts:
     array: str = ""
     container: str = ""
     bounded: bool = False
+    inside: str = ""
+    native: bool = False
 
     @property
     def site(self) -> Site:
@@ -233,6 +236,8 @@ class Facts:
     """Whether the program uses NumPy without TensorFlow."""
     cpu_paces: tuple[float, ...] = ()
     """CPU seconds of the process per step, in equal parts of the steps."""
+    account: AccountView = field(default_factory=AccountView)
+    """Where the time of the main thread went, by activity and line; empty where that is not known."""
 
     def streams_of(self, *kinds: StreamKind) -> list[StreamFacts]:
         """Return the streams of these kinds, most expensive first."""
@@ -299,6 +304,7 @@ def gather(session: Session, now: int) -> Facts:
         failed=session.ended is not None and session.ended.code != 0,
         alone=alone,
         cpu_paces=session.gauges.paces(GAUGE_CPU_SECONDS, PARTS),
+        account=session.account.view(steps),
     )
 
 
@@ -306,7 +312,7 @@ def _count(e: Entry, steps: int, middle: int) -> TallyFacts:
     t = e.tally
     return TallyFacts(
         t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps, middle), e.since,
-        e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded,
+        e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded, t.inside, t.native,
     )  # fmt: skip
 
 

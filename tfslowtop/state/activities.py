@@ -84,7 +84,7 @@ def activity_of(seen: Tally) -> Activity:
     if seen.inside:
         return ACTIVITY_BUILD
     if seen.package == PACKAGE_USER:
-        return ACTIVITY_OWN
+        return ACTIVITY_LIBRARY if seen.native else ACTIVITY_OWN
     if seen.package in _KERAS:
         return ACTIVITY_FRAMEWORK
     if waits(seen.package):

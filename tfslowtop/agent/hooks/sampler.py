@@ -7,9 +7,11 @@ interpreter.
 
 from __future__ import annotations
 
+import opcode
 import re
 import sys
 import threading
+import time
 from types import CodeType, FrameType
 from typing import NamedTuple
 
@@ -31,6 +33,9 @@ from ..safety.frames import uncollected
 from ..tallies import Details, line_of
 from .context import HookContext
 
+# Kept, because the program may replace them in `time`.
+_now, _cpu_time = time.perf_counter_ns, time.clock_gettime_ns
+
 OURS = __name__.partition(".")[0]
 #: Functions that only pass the call on to what they wrap.
 STAND_FOR_OTHERS = ("wrapper", "error_handler", "__call__")
@@ -46,6 +51,8 @@ class Running(NamedTuple):
     """The array that the line copies into a longer one."""
     inside: str = ""
     """The kind of the timed call around it, or what is being created."""
+    native: bool = False
+    """Whether it is compiled code that has released the interpreter."""
 
 
 #: The user's own Python, or C that it called directly.
@@ -72,6 +79,18 @@ _JOINS = Running(PACKAGE_NUMPY, CALLEE_JOIN, PACKAGE_NUMPY)
 _STATEMENT = 4
 #: Functions of NumPy's that call the user's for each item.
 _EACH = ("apply_along_axis", "_vectorize_call", "_vectorize_call_with_signature")
+#: Nanoseconds for which the main thread's CPU clock is watched, and those it has to advance meanwhile.
+_WATCHED, _ADVANCED = 12_000, 9_000
+#: Instructions within which Python never gives the interpreter away. Before 3.11 it may do so anywhere.
+_OPERATORS = (
+    {
+        opcode.opmap[name]
+        for name in ("BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR", "STORE_SUBSCR", "UNARY_NEGATIVE")
+        if name in opcode.opmap
+    }
+    if sys.version_info >= (3, 11)
+    else set()
+)
 #: Frames between the user's function and one of those at most.
 _NEAR = 8
 
@@ -86,6 +105,8 @@ class Sampler:
         self.reported_until = 0
         """All that the main thread did until then is reported; a call in progress is when it ends."""
         self._meanings: dict[tuple[int, int], Running] = {}
+        self._clock = _cpu_clock(self._main)
+        """The clock of the main thread's CPU time; None where there is none."""
 
     def tick(self, now: int) -> None:
         wall = min(now - self._last, _MOST) if self._last else 0
@@ -125,6 +146,8 @@ class Sampler:
             user, running = outer
         else:
             running = Running(_package(frame, user), callee, module, inside=inside)
+            if not inside:
+                running = running._replace(native=self._is_native(frame))
         return running, user.f_code, user.f_lasti
 
     def _timed_call(self, frame: FrameType | None) -> str:
@@ -134,6 +157,23 @@ class Sampler:
             found = timed.get(id(frame.f_code), found)
             frame = frame.f_back
         return found
+
+    def _is_native(self, frame: FrameType) -> bool:
+        """Whether the main thread computes in compiled code although our thread has the interpreter.
+
+        Then it is inside a loop of NumPy's or another library's over many items. Python code, and C code that
+        handles a few objects, would have to wait. Python gives the interpreter away after calls and jumps only:
+        inside an operator, it was NumPy that did. Otherwise the thread's CPU clock tells, unless all cores are
+        busy.
+        """
+        if frame.f_code.co_code[frame.f_lasti] in _OPERATORS:
+            return True
+        if self._clock is None:
+            return False
+        before, end = _cpu_time(self._clock), _now() + _WATCHED
+        while _now() < end:
+            pass
+        return _cpu_time(self._clock) - before >= _ADVANCED
 
     def _creation(self) -> str:
         """Return what the main thread is creating, loading or saving; empty if nothing."""
@@ -147,10 +187,16 @@ class Sampler:
         if own or running.package == PACKAGE_NUMPY:
             meaning = self._meaning(code, offset)
             if own or meaning not in (OWN, _WRITES):
-                running = meaning._replace(inside=running.inside)
+                running = meaning._replace(inside=running.inside, native=running.native)
         first = code.co_firstlineno if code.co_name != "<module>" else 0
         details = Details(
-            running.callee, running.package, running.module, first, running.array, inside=running.inside
+            running.callee,
+            running.package,
+            running.module,
+            first,
+            running.array,
+            inside=running.inside,
+            native=running.native,
         )
         self.context.tallies.at(TALLY_WHERE, details, code, offset, wall, 0)
 
@@ -219,3 +265,10 @@ def _package(frame: FrameType, user: FrameType) -> str:
             return name or PACKAGE_UNKNOWN
         at = at.f_back
     return PACKAGE_USER
+
+
+def _cpu_clock(thread: int | None) -> int | None:
+    try:
+        return time.pthread_getcpuclockid(thread) if thread else None
+    except (AttributeError, OSError):
+        return None

@@ -167,11 +167,13 @@ class Tally:
     """Of TALLY_KEPT_…: whether the container has a maximum length."""
     inside: str = ""
     """Of TALLY_WHERE: the kind of the timed call around the line, or what is being created."""
+    native: bool = False
+    """Of TALLY_WHERE: whether compiled code ran there that had released the interpreter."""
 
     @property
     def key(self) -> tuple[str | int, ...]:
         """What it is a total of: tallies with the same key replace each other."""
-        where = (self.package, self.module, self.function_line, self.array, self.inside)
+        where = (self.package, self.module, self.function_line, self.array, self.inside, self.native)
         return (self.what, self.symbol, self.file, self.line, *where, self.container, self.bounded)
 
 

@@ -36,7 +36,7 @@ LEAST_STEPS = 10
 WRITING = 0.2
 
 
-def _do_rarely(statement: Statement, found: Finding) -> Change | None:
+def do_rarely(statement: Statement, found: Finding) -> Change | None:
     """Do it at every hundredth iteration, where the loop counts them."""
     loop = statement.loop
     target = getattr(loop, "target", None)
@@ -59,7 +59,7 @@ CAUSE = Cause(
     after="def on_train_batch_end(self, batch, logs=None):\n    if batch % 100 == 0:\n        save()",
     scenario=None,
     explained_by=(GROWING_INPUT,),
-    change=_do_rarely,
+    change=do_rarely,
 )
 
 

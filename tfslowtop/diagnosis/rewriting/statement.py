@@ -99,7 +99,7 @@ class Statement:
         return None
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=32)
 def _parse(source: str) -> ast.Module | None:
     """Parse a file once: a screen asks again at every view."""
     try:
