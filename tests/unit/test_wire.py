@@ -187,7 +187,7 @@ def test_a_full_batch_fits_into_a_frame():
 
 #: The protocol, kind by kind. An agent and a watcher that differ in it misunderstand each other, so whoever
 #: changes this list raises PROTOCOL in the same commit. Recordings need not care: their fields have names.
-PROTOCOL_PINNED = 6
+PROTOCOL_PINNED = 7
 PINNED = """
     0 Hello protocol token pid python
     1 About tensorflow devices shown
@@ -214,6 +214,8 @@ bounded inside
     21 ChooseStep stream
     22 Detach
     23 Reported until
+    24 FixOffered id title cause file line symbol
+    25 FixAnswered id status sentence at compared
 """
 
 

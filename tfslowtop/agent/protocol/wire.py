@@ -18,7 +18,7 @@ from . import events
 from .events import SAMPLE, Message, Samples
 
 #: Raised with every change of kinds or fields: agent and watcher must agree exactly.
-PROTOCOL = 6
+PROTOCOL = 7
 #: Far more than any event needs; a reader never has to buffer more for one frame.
 MAX_PAYLOAD = 1 << 20
 
@@ -62,6 +62,8 @@ _KINDS: tuple[type, ...] = (
     events.ChooseStep,
     events.Detach,
     events.Reported,
+    events.FixOffered,
+    events.FixAnswered,
 )
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in _KINDS}
