@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any
 
 from ..protocol.names import REASON_SHAPE
+from ..safety.weak_table import WeakTable
 from .base import Refused
 from .function_calls import FunctionCalls
 from .graphs import is_pure, new_control_flow
@@ -21,41 +22,27 @@ class RelaxedShapes(TracedFix):
     ) -> None:
         title = f"let {symbol} take any shape (reduce_retracing)"
         super().__init__(calls, is_library, title, REASON_SHAPE, code, symbol)
+        self._twins: WeakTable[Any] = WeakTable()
+        """By function: its twin with the option, which takes its relaxed traces along when the fix goes."""
         self._exact: Any = None
 
     def _check(self, function: Any, args: tuple[Any, ...], kwds: Any) -> bool:
-        before = function.get_concrete_function(*args, **kwds)
-        self._exact = before
-        return is_pure(before)
+        self._exact = function.get_concrete_function(*args, **kwds)
+        return is_pure(self._exact)
 
     def _fixed(self, original: Original, function: Any, args: tuple[Any, ...], kwds: Any) -> Any:
-        options = [
-            o
-            for name in ("_variable_creation_config", "_no_variable_creation_config")
-            if (o := getattr(function, name, None)) is not None
-        ]
-        if not options or not hasattr(options[0], "reduce_retracing"):
-            raise Refused("This version of TensorFlow keeps the option in an unknown place.")
-        traces = _count(function)
-        kept = [o.reduce_retracing for o in options]
-        for o in options:
-            o.reduce_retracing = True
-        # Only during the call: other calls of the program, and those after the fix, are as before.
-        try:
-            concrete = function.get_concrete_function(*args, **kwds) if self._exact is not None else None
-            if concrete is not None and _count(function) > traces:
-                if new_control_flow(self._exact, concrete):
-                    raise Refused(f"The body of {self.symbol} needs the exact shape in Python.")
-                self._pure = self._pure and is_pure(concrete)
-            return original(function, *args, **kwds)
-        finally:
-            for o, value in zip(options, kept, strict=True):
-                o.reduce_retracing = value
+        twin = self._twins.get(function, None)
+        if twin is None:
+            twin = function._clone(None)
+            twin._reduce_retracing = True
+            self._twins[function] = twin
+        if self._left:  # it is being tried
+            relaxed = twin.get_concrete_function(*args, **kwds)
+            if new_control_flow(self._exact, relaxed):
+                raise Refused(f"The body of {self.symbol} needs the exact shape in Python.")
+        return original(twin, *args, **kwds)
 
     def stop(self) -> None:
         super().stop()
+        self._twins.clear()
         self._exact = None
-
-
-def _count(function: Any) -> int:
-    return int(function.experimental_get_tracing_count())
