@@ -36,7 +36,7 @@ from .screens.scenario import ScenarioScreen
 from .tour import Start, Switch, Tour, scenes
 from .widgets.scenario.caption import Caption
 from .widgets.scenario.catalogue import Catalogue
-from .widgets.scenario.fixes import Fixes
+from .widgets.fixes import Fixes
 
 #: Actions that change the run: off and hidden with --readonly.
 _CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})

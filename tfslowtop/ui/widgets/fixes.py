@@ -9,10 +9,10 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ....scenario import Fix
-from ....state.view import Segment
-from ....stats.effect import Effect, sentence
-from ...format import plain_text
+from ...scenario import Fix
+from ...state.view import Segment
+from ...stats.effect import Effect, sentence
+from ..format import plain_text
 from .effect_card import brief, cured_leak, factor
 
 
