@@ -53,7 +53,7 @@ class LiveScript:
     def wait(self, condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + self._patience
         while not condition():
-            assert time.monotonic() < deadline, [e for e in self.events if not isinstance(e, events.Samples)][-30:]
+            assert time.monotonic() < deadline, self.of(events.FixAnswered)
             self.events += self.source.events(0.1)
 
     def more(self, seconds: float = 1.0) -> None:

@@ -35,6 +35,7 @@ from ..stats.blocks import Stretch
 from .account import Account, AccountView
 from .gauges import MOST as MOST_GAUGES
 from .gauges import Gauges
+from .live_fixes import LiveFixes
 from .notes import Notes
 from .readings import KnownGpus, Reading, Sensed
 from .recent_readings import Recent
@@ -82,6 +83,7 @@ class Session:
         self._gpus: tuple[Gpu, ...] = ()
         self._no_gpu = ""
         self._shares = Shares()
+        self.live_fixes = LiveFixes()
         self._traces = Traces()
         self._kept: dict[str, int] = {}
         """Tensors that each container of the program's has gained."""
@@ -191,6 +193,14 @@ class Session:
     @_take.register
     def _(self, event: events.Toggled) -> None:
         self.step.toggle(event)
+
+    @_take.register
+    def _(self, event: events.FixOffered) -> None:
+        self.live_fixes.offer(event)
+
+    @_take.register
+    def _(self, event: events.FixAnswered) -> None:
+        self.live_fixes.answer(event, self._findings)
 
     @_take.register
     def _(self, event: events.Block) -> None:
@@ -320,6 +330,7 @@ class Session:
             folded=self.step.folded,
             lost=sum(self._lost.values()),
             fixes=self.step.fixes,
+            offers=self.live_fixes.all(),
             panels=tuple(panels),
             segments=self.step.segments(),
             comparison=self.step.comparison(),
@@ -380,5 +391,5 @@ class Session:
         self._account = self.account.view(self.step.iterations)
         if script:
             facts = gather(self, now)
-            self._findings = diagnose(facts)
+            self._findings = self.live_fixes.link(diagnose(facts))
             self._healthy = healthy(facts)

@@ -15,7 +15,7 @@ from .graphs import is_pure
 from .trial import Original, TracedFix
 
 #: Options of a tf.function that decide what it compiles.
-_OPTIONS = ("_autograph", "_jit_compile", "_reduce_retracing", "_experimental_autograph_options", "_implements")
+_OPTIONS = ("_autograph", "_jit_compile", "_reduce_retracing", "_experimental_autograph_options")
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 #: Different functions that are kept: where all of them differ, there is nothing to share.
 _MOST = 16
@@ -30,7 +30,7 @@ class SharedFunction(TracedFix):
         title = f"compile {symbol} once and use it again"
         super().__init__(calls, is_library, title, REASON_RECREATED, code, symbol)
         self._kept: dict[tuple[Any, ...], Any] = {}
-        """One function per code, options and captured values. It keeps them alive, so their ids are unique."""
+        """One function per code, options and captured values, which it keeps alive: ids stay unique."""
 
     def stop(self) -> None:
         super().stop()

@@ -23,8 +23,8 @@ _COMPARED = 3
 class TracedFix(FunctionFix):
     """A fix that makes a tf.function trace less often.
 
-    Each call goes through `_fixed`. The first calls are also made without the fix, if that changes nothing, and
-    the results are compared.
+    Each call goes through `_fixed`. The first calls are also made without the fix, if that changes nothing,
+    and the results are compared.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class TracedFix(FunctionFix):
         return original(function, *args, **kwds)
 
     def _check(self, function: Any, args: tuple[Any, ...], kwds: Any) -> bool:
-        """Trace what is needed and return whether a call changes nothing; raise `Refused` if it cannot work."""
+        """Trace what is needed; return whether a call changes nothing. Raise `Refused` if it cannot work."""
         return is_pure(function.get_concrete_function(*args, **kwds))
 
     def _fixed(self, original: Original, function: Any, args: tuple[Any, ...], kwds: Any) -> Any:

@@ -219,7 +219,7 @@ class FixOffered:
 
 @dataclass(frozen=True, slots=True)
 class FixAnswered:
-    """What became of a request to switch a fix; `sentence` is for people, and empty if there is nothing to say."""
+    """What became of a request to switch a fix, and a sentence about it for people, or an empty one."""
 
     id: str
     status: FixStatus
@@ -283,7 +283,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class SetFixes:
-    """Command: activate exactly these fixes from the next iteration on, or in a script from the next call on."""
+    """Command: activate exactly these fixes from the next iteration (in a script, call) on."""
 
     fixes: tuple[str, ...]
 

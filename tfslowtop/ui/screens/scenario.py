@@ -13,10 +13,10 @@ from ...scenario import Scenario
 from ...state.verdict import live
 from ...state.view import View
 from ..frame import Frame
-from ..widgets.scenario.card import Card
-from ..widgets.scenario.catalogue import Catalogue
 from ..widgets.effect_card import EffectCard, newest_effect
 from ..widgets.fixes import Fixes
+from ..widgets.scenario.card import Card
+from ..widgets.scenario.catalogue import Catalogue
 from .main import MainScreen
 
 #: Seconds between two versions of verdict, effect and fixes: sentences are read slowly. They are written
