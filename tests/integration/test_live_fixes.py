@@ -278,3 +278,142 @@ except tf.errors.InvalidArgumentError:
         script.more(1.0)
         assert script.finish() == 0
         assert script.has_written() == "InvalidArgumentError"
+
+
+SEEDED = """
+tf.random.set_seed(1)
+
+@tf.function
+def f(x, n):
+    return x * n + tf.random.normal([])
+
+x, n = tf.ones([]), 0
+while running():
+    n += 1
+    f(x, n)
+"""
+
+
+def test_random_numbers_with_a_seed_stay_as_they_are(tmp_path):
+    with LiveScript(tmp_path, SEEDED) as script:
+        answer = script.switch(script.offer("numbers"))
+        assert answer.status == "refused" and "seed" in answer.sentence
+
+
+EAGERLY = """
+tf.config.run_functions_eagerly(True)
+runs = 0
+
+@tf.function
+def f(x):
+    count()
+    for _ in range(20):
+        x = x + 1.0
+    return x
+
+x, n, wrong = tf.ones([]), 0, 0
+while running():
+    n += 1
+    wrong += float(f(x * n)) != n + 20.0
+tf_eager = tf.config.functions_run_eagerly()
+open("result", "w").write(f"wrong {wrong} {tf_eager}")
+"""
+
+
+def test_functions_that_run_eagerly_are_compiled_and_the_switch_stays(tmp_path):
+    with LiveScript(tmp_path, EAGERLY.replace("    count()\n", "")) as script:
+        fix = script.offer("compiled")
+        assert script.traces() == 0
+        answer = script.switch(fix)
+        assert (answer.status, answer.compared) == ("on", True), answer
+        script.wait(lambda: script.traces() == 1)
+        script.more(0.5)
+        assert script.switch().status == "off"
+        script.more(0.5)
+        assert script.finish() == 0
+        assert script.has_written() == "wrong 0 True"
+        assert script.traces() == 1
+
+
+@pytest.mark.parametrize("effect", ["    print(end='')\n", "    x.numpy()\n", "    x = x * 0.0 + float(x)\n"])
+def test_a_function_that_needs_to_run_eagerly_is_left_alone(tmp_path, effect):
+    with LiveScript(tmp_path, EAGERLY.replace("    count()\n", effect)) as script:
+        answer = script.switch(script.offer("compiled"))
+        assert answer.status == "refused" and answer.sentence, answer
+        script.more(0.5)
+        assert script.finish() == 0
+        assert script.has_written() == "wrong 0 True"
+
+
+GARBAGE = """
+import gc
+x = tf.ones([4])
+kept = [[i] for i in range(1_000_000)]
+
+@tf.function
+def f(x):
+    return x + 1.0
+
+while running():
+    f(x)
+    gc.collect()
+open("result", "w").write(str(gc.get_freeze_count()))
+"""
+
+
+def test_frozen_garbage_is_thawed_again(tmp_path):
+    with LiveScript(tmp_path, GARBAGE) as script:
+        fix = script.offer("gc")
+        assert script.switch(fix).status == "on"
+        assert script.of(events.Toggled)[-1].fixes == (fix,)
+        script.more(0.5)
+        assert script.switch().status == "off"
+        assert script.finish() == 0
+        assert script.has_written() == "0"
+
+
+PREDICT = """
+import numpy as np
+import keras
+
+keras.utils.set_random_seed(3)
+model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(2)])
+x = np.random.default_rng(0).normal(size=(4, 8)).astype("float32")
+expected = model.predict(x, verbose=0)
+wrong = 0
+while running():
+    wrong += not np.allclose(model.predict(x, verbose=0), expected, rtol=1e-4, atol=1e-5)
+"""
+
+
+def test_predict_goes_directly_to_the_model_and_back(tmp_path):
+    def calls() -> int:
+        streams = {s.id: s.kind for s in script.of(events.Stream)}
+        return sum(len(s) for s in script.of(events.Samples) if streams.get(s.stream) == "predict")
+
+    with LiveScript(tmp_path, PREDICT + RESULT) as script:
+        answer = script.switch(script.offer("predict"))
+        assert (answer.status, answer.compared) == ("on", True), answer
+        script.more(1.0)
+        before = calls()
+        script.more(1.0)
+        assert calls() == before
+        assert script.switch().status == "off"
+        script.wait(lambda: calls() > before + 5)
+        assert script.finish() == 0
+        assert script.has_written() == "wrong 0"
+
+
+def test_a_model_with_its_own_predict_step_is_left_alone(tmp_path):
+    own = PREDICT.replace(
+        "model = keras.Sequential(",
+        "class Own(keras.Sequential):\n"
+        "    def predict_step(self, data):\n"
+        "        return 2.0 * super().predict_step(data)\n"
+        "model = Own(",
+    )
+    with LiveScript(tmp_path, own + RESULT) as script:
+        answer = script.switch(script.offer("predict"))
+        assert answer.status == "refused" and "predict_step" in answer.sentence, answer
+        assert script.finish() == 0
+        assert script.has_written() == "wrong 0"

@@ -228,6 +228,7 @@ class Attachment:
                 self.context.report_error(error)
         if self.context.tracker.errand is not None and not self.context.hooked:
             self._interrupt.ask()
+        self._guard(self.fixes.tick)
         if now >= self._choose_at:
             self._choose_at = now + _CHOOSE_EVERY
             self._announce()

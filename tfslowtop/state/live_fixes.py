@@ -37,7 +37,9 @@ class OfferedFix:
     def is_for(self, f: Finding) -> bool:
         if f.cause != self.cause:
             return False
-        return not self.file or (f.file == self.file and (f.line == self.line or f.symbol == self.symbol))
+        if not self.file:
+            return not self.symbol or f.symbol == self.symbol
+        return f.file == self.file and (f.line == self.line or f.symbol == self.symbol)
 
 
 def promised_ratio(f: Finding) -> float:

@@ -75,10 +75,11 @@ class LiveFix:
 
 
 class FunctionFix(LiveFix):
-    """A fix for the tf.functions of one code object."""
+    """A fix for the tf.functions of one code object, or for all tf.functions if `code` is None."""
 
-    def __init__(self, title: str, cause: TraceReason | str, code: CodeType, symbol: str) -> None:
-        super().__init__(title, cause, code.co_filename, code.co_firstlineno, symbol)
+    def __init__(self, title: str, cause: TraceReason | str, code: CodeType | None, symbol: str) -> None:
+        file, line = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
+        super().__init__(title, cause, file, line, symbol)
         self.code = code
 
     def call(self, original: Callable[..., Any], function: Any, args: tuple[Any, ...], kwds: Any) -> Any:

@@ -12,18 +12,19 @@ from ..hooks.patch import Patch, hide_wrapper_frame
 from ..hooks.tracing_state import eager
 from .base import FunctionFix, Refused
 
-_MODULE = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+MODULE = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 
 
 class FunctionCalls:
     """Wraps `Function._call`, which `Function.__call__` and so our own timing of calls are around."""
 
     def __init__(self) -> None:
-        self._fixes: dict[CodeType, tuple[FunctionFix, ...]] = {}
+        self._fixes: dict[CodeType | None, tuple[FunctionFix, ...]] = {}
+        """By code; under None, those for every function."""
         self._patch: Patch | None = None
 
     def add(self, fix: FunctionFix) -> None:
-        owner = getattr(sys.modules.get(_MODULE), "Function", None)
+        owner = getattr(sys.modules.get(MODULE), "Function", None)
         if owner is None or not hasattr(owner, "_call"):
             raise Refused("This version of TensorFlow calls its functions in an unknown way.")
         if fix not in (present := self._fixes.get(fix.code, ())):
@@ -48,7 +49,7 @@ class FunctionCalls:
             try:
                 code = code_of(getattr(function, "_python_function", None)) if fixes else None
                 # A function that is called while another one is traced is part of that one.
-                found = fixes.get(code, ()) if code is not None and eager() else ()
+                found = (*fixes.get(None, ()), *fixes.get(code, ())) if code is not None and eager() else ()
                 call = original
                 for fix in found:
                     call = _through(fix, call)

@@ -6,6 +6,8 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from .base import Refused
+
 #: Ops by which a graph does what Python did before: a loop or a branch over a value that was a constant.
 _CONTROL_FLOW = {
     *("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase", "For"),
@@ -13,6 +15,8 @@ _CONTROL_FLOW = {
 }
 #: Ops that count as stateful and change nothing.
 _READS = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "Placeholder"}
+#: Ops whose seed counts the ops before them, so that another trace draws other numbers.
+_RANDOM = ("Random", "TruncatedNormal", "Multinomial", "ParameterizedTruncatedNormal")
 #: Results may differ by this much, relatively and in units of the largest value: a constant is folded in
 #: double precision, a tensor is not.
 TOLERANCE = 1e-5
@@ -24,6 +28,16 @@ def is_pure(concrete: Any) -> bool:
         if op.type not in _READS and getattr(op.op_def, "is_stateful", True):
             return False
     return True
+
+
+def check_pure(concrete: Any) -> bool:
+    """Whether a call changes nothing; raise `Refused` if another trace draws other random numbers."""
+    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+    if getattr(context, "_seed", None) is not None:
+        for op in concrete.graph.get_operations():
+            if op.type.startswith(_RANDOM):
+                raise Refused("A seed is set, and with the fix the function would draw other random numbers.")
+    return is_pure(concrete)
 
 
 def new_control_flow(before: Any, after: Any) -> str:

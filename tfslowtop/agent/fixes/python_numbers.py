@@ -10,7 +10,7 @@ from typing import Any
 from ..protocol.names import REASON_PYTHON_VALUE
 from .base import Refused
 from .function_calls import FunctionCalls
-from .graphs import is_pure, new_control_flow, output_types
+from .graphs import check_pure, new_control_flow, output_types
 from .trial import Original, TracedFix
 
 #: What a Python number becomes, in the order that is tried: TensorFlow converts an int that meets floats.
@@ -58,7 +58,7 @@ class PythonNumbers(TracedFix):
             if output_types(before) != output_types(after):
                 error = error or Refused(f"{names} as a tensor changes the type of the result.")
                 continue
-            return is_pure(before) and is_pure(after)
+            return check_pure(before) and check_pure(after)
         if isinstance(error, Refused):
             raise error
         raise Refused(f"The body of {self.symbol} needs the Python value of {names}: {_brief(error)}")

@@ -9,8 +9,19 @@ from types import CodeType
 
 from ..hooks.context import HookContext
 from ..protocol.events import FixAnswered, FixOffered, Reason, Toggled
-from ..protocol.names import REASON_PYTHON_VALUE, REASON_RECREATED, REASON_SHAPE, FixStatus, TraceReason
+from ..protocol.names import (
+    GAUGE_GC_SECONDS,
+    REASON_PYTHON_VALUE,
+    REASON_RECREATED,
+    REASON_SHAPE,
+    STREAM_PREDICT,
+    FixStatus,
+    TraceReason,
+)
 from .base import LiveFix
+from .compiled_functions import CompiledFunctions
+from .direct_predict import DirectPredict
+from .frozen_garbage import FrozenGarbage
 from .function_calls import FunctionCalls
 from .python_numbers import PythonNumbers
 from .relaxed_shapes import RelaxedShapes
@@ -18,6 +29,10 @@ from .shared_function import SharedFunction
 
 #: Retraces for the same reason from which on a fix is offered: the third value is hardly the last.
 _RETRACES = 3
+#: Seconds in the collector from which on freezing is offered: a start alone takes less.
+_GC_SECONDS = 0.5
+#: Calls of predict at one line that make a loop.
+_PREDICTS = 10
 #: Fixes that are offered at most: each has a key or a line.
 _MOST = 64
 
@@ -31,6 +46,7 @@ class Fixes:
         self._retraces: Counter[tuple[int, TraceReason]] = Counter()
         self._numbers: dict[int, set[str]] = {}
         self._active: tuple[str, ...] = ()
+        self._kinds: set[str] = set()
         self._removed = False
 
     # Offers
@@ -60,11 +76,22 @@ class Fixes:
         elif cause == REASON_RECREATED:
             self.offer(SharedFunction(self._calls, library, code, symbol))
 
+    def tick(self) -> None:
+        """Offer what does not depend on traces; runs about ten times a second, on the agent's thread."""
+        context = self._context
+        if CompiledFunctions.kind not in self._kinds and CompiledFunctions.is_wanted():
+            self.offer(CompiledFunctions(self._calls, context.ownership.is_library))
+        if FrozenGarbage.kind not in self._kinds and context.last_gauge(GAUGE_GC_SECONDS) >= _GC_SECONDS:
+            self.offer(FrozenGarbage(context.report_error))
+        if DirectPredict.kind not in self._kinds and context.calls_of(STREAM_PREDICT) >= _PREDICTS:
+            self.offer(DirectPredict(context.ownership.is_library))
+
     def offer(self, fix: LiveFix) -> None:
         if fix.id in self._offered or len(self._offered) >= _MOST or self._removed:
             return
         fix.report = self._report
         self._offered[fix.id] = fix
+        self._kinds.add(fix.kind)
         self._context.agent.emit(FixOffered(fix.id, fix.title, fix.cause, fix.file, fix.line, fix.symbol))
 
     # Switching

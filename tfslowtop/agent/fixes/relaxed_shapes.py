@@ -10,7 +10,7 @@ from ..protocol.names import REASON_SHAPE
 from ..safety.weak_table import WeakTable
 from .base import Refused
 from .function_calls import FunctionCalls
-from .graphs import is_pure, new_control_flow
+from .graphs import check_pure, new_control_flow
 from .trial import Original, TracedFix
 
 
@@ -28,7 +28,7 @@ class RelaxedShapes(TracedFix):
 
     def _check(self, function: Any, args: tuple[Any, ...], kwds: Any) -> bool:
         self._exact = function.get_concrete_function(*args, **kwds)
-        return is_pure(self._exact)
+        return check_pure(self._exact)
 
     def _fixed(self, original: Original, function: Any, args: tuple[Any, ...], kwds: Any) -> Any:
         twin = self._twins.get(function, None)

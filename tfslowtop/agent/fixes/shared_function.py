@@ -11,7 +11,7 @@ from ..protocol.names import REASON_RECREATED
 from .base import Refused
 from .body import find_mutable, names_read
 from .function_calls import FunctionCalls
-from .graphs import is_pure
+from .graphs import check_pure
 from .trial import Original, TracedFix
 
 #: Options of a tf.function that decide what it compiles.
@@ -43,7 +43,7 @@ class SharedFunction(TracedFix):
         if getattr(function, "_created_variables", None):
             raise Refused(f"{self.symbol} creates variables, and each new function has its own.")
         self._kept[_key(function)] = function
-        return is_pure(concrete)
+        return check_pure(concrete)
 
     def _fixed(self, original: Original, function: Any, args: tuple[Any, ...], kwds: Any) -> Any:
         key = _key(function)

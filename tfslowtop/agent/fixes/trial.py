@@ -12,7 +12,7 @@ from ..safety.signal_handlers import let_through
 from .base import FunctionFix, Refused
 from .body import Constants, find_effect
 from .function_calls import FunctionCalls
-from .graphs import TOLERANCE, are_same, is_pure, off_the_tape, ran
+from .graphs import TOLERANCE, are_same, check_pure, off_the_tape, ran
 
 Original = Callable[..., Any]
 
@@ -113,7 +113,7 @@ class TracedFix(FunctionFix):
 
     def _check(self, function: Any, args: tuple[Any, ...], kwds: Any) -> bool:
         """Trace what is needed; return whether a call changes nothing. Raise `Refused` if it cannot work."""
-        return is_pure(function.get_concrete_function(*args, **kwds))
+        return check_pure(function.get_concrete_function(*args, **kwds))
 
     def _fixed(self, original: Original, function: Any, args: tuple[Any, ...], kwds: Any) -> Any:
         raise NotImplementedError
