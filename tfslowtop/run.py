@@ -13,6 +13,7 @@ from .agent.protocol.events import (
     Ended,
     Event,
     Failed,
+    FixAnswered,
     Gauge,
     Output,
     Phase,
@@ -32,7 +33,7 @@ from .state.session import Session
 from .state.view import MAX_OUTPUT, Gpu, View
 
 #: Events that are shown at once, because somebody is waiting for them.
-_AWAITED = (Toggled, Block, Phase, StepChosen, Failed, Ended)
+_AWAITED = (Toggled, FixAnswered, Block, Phase, StepChosen, Failed, Ended)
 
 #: Seconds between two polls of the source. Waking up for each of twenty batches a second would disturb the
 #: watched program: benchmarks/bench_screen.py measures the p99 of a one-millisecond kernel.

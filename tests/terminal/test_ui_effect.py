@@ -15,7 +15,7 @@ from tfslowtop.scenario import Fix
 from tfslowtop.state.session import Session
 from tfslowtop.state.verdict import live
 from tfslowtop.stats.effect import describe_slopes, sentence
-from tfslowtop.ui.widgets.scenario.effect_card import brief_words, large_words, newest_effect
+from tfslowtop.ui.widgets.effect_card import brief_words, large_words, newest_effect
 
 SECOND = 1_000_000_000
 FIXES = (Fix("one", "the first"), Fix("two", "the second"))

@@ -10,8 +10,8 @@ from ui_source import Script
 from tfslowtop.agent.protocol.events import SetFixes
 from tfslowtop.state.session import Session
 from tfslowtop.stats.effect import Ratio, sentence
-from tfslowtop.ui.widgets.scenario.effect_card import cured_leak
-from tfslowtop.ui.widgets.scenario.fixes import describe_effect
+from tfslowtop.ui.widgets.effect_card import cured_leak
+from tfslowtop.ui.widgets.fixes import describe_effect
 
 
 @pytest.fixture(scope="module")

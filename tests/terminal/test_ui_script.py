@@ -142,7 +142,7 @@ def test_the_apps_stand_side_by_side():
     for app in (ScenarioApp, ScriptApp):
         for binding in app.BINDINGS:
             assert hasattr(app, f"action_{action_name(binding.action)}"), binding
-    for action in ("fix", "all_off", "compare", "search", "code", "parameters", "leave"):
+    for action in ("compare", "search", "code", "parameters", "leave"):
         assert not hasattr(ScriptApp, f"action_{action}")
 
 

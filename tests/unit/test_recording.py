@@ -50,6 +50,8 @@ EVERYTHING: list[events.Event | Sensed | KnownGpus] = [
     events.Tally("model", "Adam", "a.py", 3, 4, 5, 6, BEGIN + 2000),
     StepChosen(1, "the loop that does the work", BEGIN),
     events.Toggled(0, ("a", "b"), BEGIN),
+    events.FixOffered("a", "pass n as a tensor", "retrace-python-value", "train.py", 3, "step"),
+    events.FixAnswered("a", "on", "Same results.", BEGIN, True),
     events.Block(7, -1, (), BEGIN),
     events.Failed(3, "a.py", 4, "no", "Traceback"),
     events.Lost(1, 10),

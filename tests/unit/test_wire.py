@@ -214,6 +214,8 @@ bounded inside native
     21 ChooseStep stream
     22 Detach
     23 Reported until
+    24 FixOffered id title cause file line symbol
+    25 FixAnswered id status sentence at compared
 """
 
 

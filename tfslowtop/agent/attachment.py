@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from .boot.forks import around_forks
 from .boot.import_watch import Watch
 from .code.ownership import version_of
+from .fixes.registry import Fixes
 from .hooks.allocator import AllocatorHook, cuda_variables
 from .hooks.base import Hook, tensorflow_context
 from .hooks.context import HookContext
@@ -40,7 +41,7 @@ from .hooks.tf_function.traces import TraceHook
 from .hooks.traced_runs import TracedRunHook
 from .protocol import events
 from .protocol.channel import Channel
-from .protocol.events import About, ChooseStep, Command, Detach, Note, Phase, Reported, StepChosen
+from .protocol.events import About, ChooseStep, Command, Detach, Note, Phase, Reported, SetFixes, StepChosen
 from .protocol.names import GAUGE_CPU_SECONDS, PHASE_IMPORTING, PHASE_RUNNING, STREAM_STEP, StreamKind
 from .safety.interrupt import Interrupt
 from .sender import Agent
@@ -114,7 +115,8 @@ class Attachment:
         self._sampler = Sampler(self.context)
         self._ticks = [hook.tick for hook in self._hooks if type(hook).tick is not Hook.tick]
         self._wakes = 0
-        self._traces = TraceHook(self.agent.emit, self.context)
+        self.fixes = Fixes(self.context, self._next_iteration)
+        self._traces = TraceHook(self.agent.emit, self.context, self.fixes.note_trace)
         self._retry: list[Callable[[], bool]] = []
         self._removed = self._introduced = False
         self._pid = os.getpid()
@@ -144,12 +146,14 @@ class Attachment:
         """Obey a command of the watcher's, on the agent's thread."""
         if isinstance(command, Detach):
             self.remove()
+        elif self._scenario is not None:
+            self._scenario.obey(command)
+        elif isinstance(command, SetFixes):
+            self.fixes.set(command.fixes)
         elif isinstance(command, ChooseStep):
             loops = [loop for loop in self._all() if loop.id == command.stream]
             self._pinned = loops[0] if loops else None
             self._choose(time.perf_counter_ns())
-        elif self._scenario is not None:
-            self._scenario.obey(command)
 
     def _gone(self) -> None:
         self.remove()
@@ -161,6 +165,7 @@ class Attachment:
         if self._removed:
             return
         self._removed = True
+        self._guard(self.fixes.remove)  # first: they may stand in front of the hooks
         self.context.tracing.stop()
         for hook in [*self._hooks, self._traces, self._watch, self._marker]:
             self._guard(hook.remove)  # type: ignore[attr-defined]
@@ -245,6 +250,8 @@ class Attachment:
                 self.context.report_error(error)
         if self.context.tracker.errand is not None and not self.context.hooked:
             self._interrupt.ask()
+        if self._scenario is None:  # it brings its own
+            self._guard(self.fixes.tick)
         if now >= self._choose_at:
             self._choose_at = now + _CHOOSE_EVERY
             self._announce()
@@ -289,6 +296,10 @@ class Attachment:
         if self._scenario is None:
             self.agent.emit(Phase(PHASE_RUNNING, "", now))
 
+    def _next_iteration(self) -> int:
+        """Return the number of the first iteration of the step that begins after now."""
+        return self.step.buffer.head + 1 if self.step is not None else 0
+
     def _announce(self) -> None:
         for loop in list(self.context.tracker.loops):
             if loop.id < 0 and loop.count >= ENOUGH:
@@ -332,6 +343,7 @@ class Attachment:
         if os.getpid() == self._pid or self._removed:
             return
         self._removed = True
+        self._guard(self.fixes.remove)  # first: they may stand in front of the hooks
         self.context.tracing.stop()
         for hook in [*self._hooks, self._traces, self._watch, self._marker]:
             self._guard(hook.remove)  # type: ignore[attr-defined]

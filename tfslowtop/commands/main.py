@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from ..errors import UserError
 from ..exit_codes import INTERRUPTED, USAGE
 from ..own_error import report_bug, say
-from . import attach, check, help, list, open, run, verify
+from . import attach, check, help, list, open, run, verify, whatif
 from .output import escape_unprintable
 from .parser import Parser
 
-COMMANDS = {"list": list, "run": run, "verify": verify, "check": check, "help": help}
+COMMANDS = {"list": list, "run": run, "verify": verify, "check": check, "whatif": whatif, "help": help}
 
 #: The sub-parser of the bare command, which has no name that anybody would type.
 _BARE = "[SCENARIO]"

@@ -35,6 +35,7 @@ from ..stats.blocks import Stretch
 from .account import Account, AccountView
 from .gauges import MOST as MOST_GAUGES
 from .gauges import Gauges
+from .live_fixes import LiveFixes
 from .notes import Notes
 from .readings import KnownGpus, Reading, Sensed
 from .recent_readings import Recent
@@ -82,6 +83,7 @@ class Session:
         self._gpus: tuple[Gpu, ...] = ()
         self._no_gpu = ""
         self._shares = Shares()
+        self.live_fixes = LiveFixes()
         self._traces = Traces()
         self._kept: dict[str, int] = {}
         """Tensors that each container of the program's has gained."""
@@ -96,7 +98,7 @@ class Session:
         self._is_accounted = True
         self._account = AccountView()
         self._changed = False
-        """Whether a fix was switched on, after which findings stay as they are."""
+        """Whether a fix was ever switched on; the findings of a scenario are from before that."""
 
     # Events in
 
@@ -197,12 +199,20 @@ class Session:
             self._change(event.at)
 
     @_take.register
+    def _(self, event: events.FixOffered) -> None:
+        self.live_fixes.offer(event)
+
+    @_take.register
+    def _(self, event: events.FixAnswered) -> None:
+        self.live_fixes.answer(event, self._findings)
+
+    @_take.register
     def _(self, event: events.Block) -> None:
         self.step.block(event)
         self._change(event.at)
 
     def _change(self, at: int) -> None:
-        """Account for the program as it is from now on; what was found is about what it was at first."""
+        """Account for the program as it is from now on."""
         self._changed = True
         self.account.restart(at, self.step.iterations)
 
@@ -330,6 +340,7 @@ class Session:
             folded=self.step.folded,
             lost=sum(self._lost.values()),
             fixes=self.step.fixes,
+            offers=self.live_fixes.all(),
             panels=tuple(panels),
             segments=self.step.segments(),
             comparison=self.step.comparison(),
@@ -385,7 +396,8 @@ class Session:
         self.step.remember(self.gauges.trend(GAUGE_RSS))
         self._shares.recompute(now)
         self._account = self.account.view()
-        if not self._changed:
+        scenario = self.step.stream is not None and self.step.stream.kind == STREAM_KERNEL
+        if not (self._changed if scenario else self.step.fixes):
             facts = gather(self, now)
-            self._findings = diagnose(facts)
+            self._findings = self.live_fixes.link(diagnose(facts))
             self._healthy = healthy(facts)

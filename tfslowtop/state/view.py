@@ -14,6 +14,7 @@ from ..stats.series import Curve
 from ..stats.spread import Spread
 from ..stats.trend import Trend
 from .account import AccountView
+from .live_fixes import OfferedFix
 from .streams import StreamView
 
 #: Characters of the target's own output that are kept.
@@ -140,6 +141,8 @@ class View:
     notes: tuple[str, ...]
     failure: Failed | None
     ended: Ended | None
+    offers: tuple[OfferedFix, ...] = ()
+    """What can be fixed inside the running script, in the order of the offers."""
     last_step_at: int = 0
     """When the newest iteration of the step began; 0 before the first."""
     process_state: str = ""

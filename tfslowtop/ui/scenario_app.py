@@ -23,6 +23,7 @@ from .frame import Frame
 from .keys import (
     ACCOUNT_KEY,
     BASELINE_KEY,
+    FIX_KEYS,
     FOCUS_KEY,
     HELP_KEY,
     HIDDEN_KEYS,
@@ -39,9 +40,9 @@ from .screens.help import AppHelp, action_name
 from .screens.params import ParamsScreen
 from .screens.scenario import ScenarioScreen
 from .tour import Start, Switch, Tour, scenes
+from .widgets.fixes import Fixes
 from .widgets.scenario.caption import Caption
 from .widgets.scenario.catalogue import Catalogue
-from .widgets.scenario.fixes import Fixes
 
 #: Actions that change the run: off and hidden with --readonly.
 _CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
@@ -58,9 +59,7 @@ class ScenarioApp(WatchApp):
         QUIT_KEY,
         HELP_KEY,
         Binding("slash", "search", "List", key_display="/", tooltip="Search the scenarios"),
-        Binding("1", "fix(1)", "Fix", key_display="1-9", tooltip="Switch a fix on or off"),
-        *(Binding(str(n), f"fix({n})", f"Toggle fix {n}", show=False) for n in range(2, 10)),
-        Binding("0", "all_off", "All off", tooltip="Switch all fixes off"),
+        *FIX_KEYS,
         PAUSE_KEY,
         Binding("x", "compare", "A/B", tooltip="A/B test: slow against fixed, random order"),
         Binding("c", "code", "Code", tooltip="Show the slow and the fixed code"),

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.binding import Binding
 
-from ..agent.protocol.events import ChooseStep, Ended
+from ..agent.protocol.events import ChooseStep, Ended, SetFixes
+from ..agent.protocol.names import FIX_REFUSED, FIX_ROLLED_BACK
 from ..diagnosis.finding import Finding
+from ..scenario import Fix
 from ..sources.script import ScriptSource
 from ..state.view import View
 from .base import WatchApp
@@ -18,6 +20,7 @@ from .finding_code import CodeCache, CodeKey, CodeRead, CodeWanted, FindingCode,
 from .frame import Frame
 from .keys import (
     BASELINE_KEY,
+    FIX_KEYS,
     FOCUS_KEY,
     HELP_KEY,
     HIDDEN_KEYS,
@@ -33,6 +36,7 @@ from .screens.help import AppHelp
 from .screens.output import OutputScreen
 from .screens.quit_dialog import Answer, QuitDialog
 from .screens.script import ScriptScreen
+from .widgets.fixes import Fixes
 from .widgets.script.findings import FindingList
 from .widgets.script.streams import StreamTable
 from .widgets.script.verdict_card import VerdictCard
@@ -45,6 +49,7 @@ class ScriptApp(WatchApp):
     BINDINGS = [
         QUIT_KEY,
         HELP_KEY,
+        *FIX_KEYS,
         PAUSE_KEY,
         Binding("r", "restart", "Restart", tooltip="Run the script again, once it has ended"),
         FOCUS_KEY,
@@ -71,6 +76,10 @@ class ScriptApp(WatchApp):
         self._make_source = make_source
         self._script = make_source()
         self._exit_at_end = False
+        self._requested: tuple[str, ...] = ()
+        """Ids of the fixes that were switched on; the script may not have confirmed them yet."""
+        self._answers: dict[str, int] = {}
+        """By fix: how many of its answers have been shown."""
         self.exit_report = ""
         """What to print on the terminal when the app has gone: what it showed, and the last output."""
         self.farewell = ""
@@ -85,6 +94,7 @@ class ScriptApp(WatchApp):
         self.end_run()
         self._script = script
         self._view = None
+        self._requested, self._answers = (), {}
         self._main.introduce(script.name)
         self.refresh_bindings()
         self.start_run(script, to_the_end=True)
@@ -99,8 +109,21 @@ class ScriptApp(WatchApp):
             self.exit_report = write_exit_report(self._script.name, self._script.argv, run.session)
 
     def view_shown(self) -> None:
+        self._show_answers()
         if self.ended is not None and self._exit_at_end:
             self.exit()
+
+    def _show_answers(self) -> None:
+        """Show what became of the newest requests: a fix that was refused is no longer requested."""
+        for offer in self._view.offers if self._view is not None else ():
+            if self._answers.get(offer.id, 0) == offer.answers:
+                continue
+            if offer.id not in self._answers and not offer.answers:
+                self.refresh_bindings()
+            self._answers[offer.id] = offer.answers
+            if offer.status in (FIX_REFUSED, FIX_ROLLED_BACK):
+                self._requested = tuple(id for id in self._requested if id != offer.id)
+                self.notify(f"{offer.status.capitalize()}: {offer.sentence}", severity="warning")
 
     @property
     def ended(self) -> Ended | None:
@@ -128,7 +151,12 @@ class ScriptApp(WatchApp):
 
     def make_frame(self, view: View) -> Frame:
         name = self._script.name
-        return Frame(view, name, name, self.status_now(), self._baselines)
+        return Frame(view, name, name, self.status_now(), self._baselines, self._fixes, self._requested)
+
+    @property
+    def _fixes(self) -> tuple[Fix, ...]:
+        """What can be toggled in the script, in the order of the keys."""
+        return tuple(Fix(o.id, o.title) for o in self._view.offers) if self._view is not None else ()
 
     def describe_status(self, view: View | None, now: int) -> str:
         return script_status(view, now)
@@ -141,20 +169,53 @@ class ScriptApp(WatchApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "restart" and (self.ended is None or self._readonly):
             return False
+        if action == "fix" and not (isinstance(parameters[0], int) and parameters[0] <= len(self._fixes)):
+            return False
+        if action in ("fix", "all_off") and (self._readonly or self.ended is not None or not self._fixes):
+            return False
         return super().check_action(action, parameters)
 
     def why_not(self, action: str) -> str:
         if isinstance(self.screen, FindingScreen) and (why := self.screen.why_not(action)):
             return why
-        if action in ("restart", "choose", "type") and self._readonly:
+        if action in ("restart", "choose", "type", "fix", "all_off") and self._readonly:
             return "Read-only: keys that change the run are off."
         if action == "restart":
             return "The script is still running; r restarts it once it has ended."
+        if action in ("fix", "all_off"):
+            return "There is no such fix." if self._fixes else "Nothing can be fixed in the running script."
         if action == "findings":
             return "There are no findings."
         if action == "choose":
             return "Select a stream first: tab goes to the list."
         return super().why_not(action)
+
+    def action_fix(self, number: int) -> None:
+        if number <= len(self._fixes):
+            self._request({*self._requested} ^ {self._fixes[number - 1].id})
+
+    def action_all_off(self) -> None:
+        if self._requested:
+            self._request(set())
+
+    @on(Fixes.Toggle)
+    def _fix_selected(self, event: Fixes.Toggle) -> None:
+        if not self._readonly and self.ended is None:
+            self._request({*self._requested} ^ {event.id})
+
+    def _request(self, ids: set[str]) -> None:
+        """Ask the script for these fixes and no others."""
+        if self._run is None:
+            return
+        self._requested = tuple(fix.id for fix in self._fixes if fix.id in ids)
+        self._run.source.send(SetFixes(self._requested))
+        self._show()
+
+    def describe_command(self, binding: Binding) -> tuple[str, str]:
+        if not binding.action.startswith("fix("):
+            return super().describe_command(binding)
+        number = int(binding.action[4:-1])
+        return f"Fix {number}: {self._fixes[number - 1].title}", f"Switch it on or off (key {number})"
 
     def action_restart(self) -> None:
         self._codes.clear()  # the files may have been edited since

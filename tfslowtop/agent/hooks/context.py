@@ -102,6 +102,15 @@ class HookContext:
             self._gauges[name] = value
             self.agent.emit(Gauge(name, now, float(value)))
 
+    def last_gauge(self, name: GaugeName) -> float:
+        """Return the value that was last sent; 0 before the first."""
+        return self._gauges.get(name, 0.0)
+
+    def calls_of(self, kind: StreamKind) -> int:
+        """Return how many calls of this kind the busiest line of the user's code has made."""
+        counts = [s.count for s in self._sites.copy().values() if s.kind == kind]
+        return max(counts, default=0)
+
     def stream(self, kind: StreamKind, name: str, file: str, line: int) -> Stream:
         """Open a stream for something that is called; past a limit, return a shared one."""
         if not self.full:

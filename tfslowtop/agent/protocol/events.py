@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from .names import GaugeName, PhaseName, StreamKind, TallyKind, TraceReason
+from .names import FixStatus, GaugeName, PhaseName, StreamKind, TallyKind, TraceReason
 
 #: One sample: start, wall time and CPU time of the whole process (0 where it was not read), in nanoseconds.
 SAMPLE = struct.Struct("<qqq")
@@ -208,6 +208,30 @@ class Toggled:
 
 
 @dataclass(frozen=True, slots=True)
+class FixOffered:
+    """A fix that can be switched on inside the running program, and the place that it is about."""
+
+    id: str
+    title: str
+    cause: str
+    file: str
+    line: int
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixAnswered:
+    """What became of a request to switch a fix, and a sentence about it for people, or an empty one."""
+
+    id: str
+    status: FixStatus
+    sentence: str
+    at: int
+    compared: bool = False
+    """Whether results with the fix were compared with results without it, and were the same."""
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """A/B test: from this iteration on, `arm` runs (0 is A, 1 is B, -1 ends the test) with these fixes."""
 
@@ -261,7 +285,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class SetFixes:
-    """Command: activate exactly these fixes from the next iteration on."""
+    """Command: activate exactly these fixes from the next iteration (in a script, call) on."""
 
     fixes: tuple[str, ...]
 
@@ -312,6 +336,8 @@ Event = (
     | Reported
     | StepChosen
     | Toggled
+    | FixOffered
+    | FixAnswered
     | Block
     | Failed
     | Lost

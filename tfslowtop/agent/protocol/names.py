@@ -13,6 +13,7 @@ GaugeName = NewType("GaugeName", str)
 TallyKind = NewType("TallyKind", str)
 TraceReason = NewType("TraceReason", str)
 PhaseName = NewType("PhaseName", str)
+FixStatus = NewType("FixStatus", str)
 Activity = NewType("Activity", str)
 
 # What a stream is.
@@ -285,3 +286,12 @@ PHASE_SETUP: Final = PhaseName("setup")
 PHASE_WARM_UP: Final = PhaseName("warm-up")
 PHASE_RUNNING: Final = PhaseName("running")
 PHASE_DONE: Final = PhaseName("done")
+
+# What became of a request to switch a fix.
+
+FIX_ON: Final = FixStatus("on")
+FIX_OFF: Final = FixStatus("off")
+FIX_REFUSED: Final = FixStatus("refused")
+"""It cannot be applied, and nothing was changed."""
+FIX_ROLLED_BACK: Final = FixStatus("rolled back")
+"""It was on, and was removed because of an error or a different result."""

@@ -62,6 +62,8 @@ _KINDS: tuple[type, ...] = (
     events.ChooseStep,
     events.Detach,
     events.Reported,
+    events.FixOffered,
+    events.FixAnswered,
 )
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 _FIELDS = {kind: tuple(f.name for f in fields(kind)) for kind in _KINDS}

@@ -14,8 +14,10 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Static
 
+from ...agent.protocol.names import FIX_REFUSED, FIX_ROLLED_BACK
 from ...diagnosis.finding import Finding
 from ...export.wording import readable
+from ...state.live_fixes import is_kept
 from ..code_text import highlight_lines, wrap_line
 from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key, path_from_here
 from ..format import plain, plain_text, quantity
@@ -24,6 +26,7 @@ from ..handover import editor_command, hand_over, scenario_command
 from ..widgets.charts.chart import Chart
 from ..widgets.charts.drawing import OUTLIERS, Mode
 from ..widgets.charts.panel import panel_title
+from ..widgets.effect_card import ratio_words
 from .detail import show_curve
 from .live import LiveScreen, Page
 
@@ -92,7 +95,7 @@ class FindingScreen(LiveScreen):
         self.headline(self.spell(f.label), frame.status)
         width = min(_READABLE, self.app.size.width - 3)
         for part, text in (
-            (self._evidence, describe(f, width, ascii=self.ascii)),
+            (self._evidence, describe(f, width, tried(f, frame), ascii=self.ascii)),
             (self._why, explain(f, width)),
         ):
             self.write(part, plain_text(text) if self.ascii else text)
@@ -101,7 +104,7 @@ class FindingScreen(LiveScreen):
         if panel is not None:
             self._unit = panel.unit
             self.write(self._caption, Text(self.spell(panel_title(panel.name)), "bold"))
-            show_curve(self._chart, panel, (), (), time.monotonic())
+            show_curve(self._chart, panel, view.marks, frame.fixes, time.monotonic())
 
     def _show_code(self) -> None:
         f, code = self._finding, self._code
@@ -171,15 +174,38 @@ def _modified(file: str) -> float:
         return 0.0
 
 
-def describe(f: Finding, width: int, *, ascii: bool = False) -> Text:
-    """Return what was measured, what to do about it and what to expect of that."""
+def tried(f: Finding, frame: Frame) -> str:
+    """Say how to try the fix in the running script, or what it brought; empty if it cannot be tried there."""
+    offer = next((o for o in frame.view.offers if o.id == f.fix.live), None)
+    key = next((n + 1 for n, fix in enumerate(frame.fixes[:9]) if fix.id == f.fix.live), 0)
+    if offer is None or not key:
+        return ""
+    if offer.status in (FIX_REFUSED, FIX_ROLLED_BACK):
+        return f"{offer.status.capitalize()}: {offer.sentence}"
+    marks = [m for m in frame.view.marks if m.changed == (offer.id,) and offer.id in m.fixes]
+    if not marks:
+        again = "" if frame.view.ended else f"{key} tries it in the running script: {offer.title}."
+        return f"{_ADVICE} {again}".rstrip()
+    effect, remove = marks[-1].effect, f" {key} removes it." if offer.id in frame.view.fixes else ""
+    if effect is None:
+        return f"Measuring … {offer.sentence}{remove}"
+    words = f"{ratio_words(effect)}. "
+    if offer.promised:
+        kept = "kept" if is_kept(offer.promised, effect.ratio) else "not kept"
+        words += f"Promised: about ×{offer.promised:.3g}; {kept}. "
+    return f"{words}{offer.sentence}{remove}"
+
+
+def describe(f: Finding, width: int, tried: str = "", *, ascii: bool = False) -> Text:
+    """Return what was measured, what to do about it, what to expect of that, and what it brought."""
     text = Text()
     cost = f"{f.cost_words[:1].upper()}{f.cost_words[1:]}"
     _append_part(text, "X " if ascii else "✗ ", readable(f.sentence), width, "bold")
     _append_part(text, "  ", f"{cost}; seen since step {f.since_step:,}; confidence {f.confidence}.", width)
     text.append("\n")
     _append_part(text, "Fix     ", f.fix.summary, width)
-    _append_part(text, "Expect  ", f"{f.expect} {_ADVICE}".lstrip(), width)
+    _append_part(text, "Expect  ", f.expect if tried else f"{f.expect} {_ADVICE}".lstrip(), width)
+    _append_part(text, "Tried   ", tried, width)
     text.rstrip()
     return text
 

@@ -20,7 +20,7 @@ from ..widgets.big_number import BigNumber
 from ..widgets.charts.chart import Chart, curve_mode
 from ..widgets.charts.drawing import OUTLIERS
 from ..widgets.charts.panel import panel_title, shown_quantity
-from ..widgets.scenario.effect_card import factor, newest_effect
+from ..widgets.effect_card import factor, newest_effect
 from .detail import show_curve
 from .live import LiveScreen
 from .main import STANDARD_PANELS

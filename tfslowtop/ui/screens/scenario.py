@@ -16,10 +16,10 @@ from ...scenario import Scenario, ScenarioError
 from ...state.verdict import live
 from ...state.view import View
 from ..frame import Frame
+from ..widgets.effect_card import EffectCard, newest_effect
+from ..widgets.fixes import Fixes
 from ..widgets.scenario.card import Card
 from ..widgets.scenario.catalogue import Catalogue
-from ..widgets.scenario.effect_card import EffectCard, newest_effect
-from ..widgets.scenario.fixes import Fixes
 from ..widgets.scenario.intro import Intro
 from .main import MainScreen
 

@@ -8,15 +8,24 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Size
 
-from ...agent.protocol.names import GAUGE_GRAPH_OPS, GAUGE_OPEN_SESSIONS, GAUGE_TENSORS_KEPT
+from ...agent.protocol.names import (
+    FIX_REFUSED,
+    FIX_ROLLED_BACK,
+    GAUGE_GRAPH_OPS,
+    GAUGE_OPEN_SESSIONS,
+    GAUGE_TENSORS_KEPT,
+)
+from ...scenario import Fix
 from ...state.view import View
 from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..frame import Frame
 from ..keys import ACCOUNT_KEY
+from ..widgets.effect_card import EffectCard, newest_effect
+from ..widgets.fixes import Fixes
 from ..widgets.script.findings import FindingList
 from ..widgets.script.streams import StreamTable
 from ..widgets.script.summary import Summary, summarise
-from ..widgets.script.verdict import Verdict, find_prompt, judge
+from ..widgets.script.verdict import Verdict, find_prompt, fix_keys, judge
 from ..widgets.script.verdict_card import VerdictCard
 from .main import MainScreen
 
@@ -24,6 +33,7 @@ from .main import MainScreen
 _GAUGES_WITH_PANEL = frozenset(
     {GAUGE_GRAPH_OPS, GAUGE_OPEN_SESSIONS, GAUGE_TENSORS_KEPT, "Python ops", "waiting for data"}
 )
+_NOT_ON = (FIX_REFUSED, FIX_ROLLED_BACK)
 #: Seconds between two versions of the lists: people read them slowly.
 _LISTS_EVERY = 0.9
 #: Seconds for which a question has to stand unanswered before the card says that the script waits.
@@ -47,6 +57,10 @@ class ScriptScreen(MainScreen):
         self._asked = ("", 0.0)
         """The question that the script's output ends with, and since when."""
         self.card = VerdictCard(ascii=ascii)
+        self._effect = EffectCard(ascii=ascii)
+        self.fixes = Fixes(ascii=ascii)
+        self.fixes.display = False
+        self._offered: tuple[Fix, ...] = ()
         self._summary = Summary(ascii=ascii)
         self.findings = FindingList(ascii=ascii)
         self.findings.display = False
@@ -65,6 +79,8 @@ class ScriptScreen(MainScreen):
         yield self.account
 
     def compose_below(self) -> ComposeResult:
+        yield self._effect
+        yield self.fixes
         yield self._summary
         yield self.table
 
@@ -94,21 +110,33 @@ class ScriptScreen(MainScreen):
         self._asked = ("", 0.0)
         self.card.show(Verdict("neutral", "starting …"))
         self.findings.show(())
+        self._effect.show(None)
+        self._offered = ()
+        self.fixes.offer(())
         self.headline(name, "starting …")
 
     def show_rest(self, frame: Frame) -> None:
         view, now = frame.view, time.monotonic()
-        verdict = judge(view, self._prompt(view, now))
+        verdict = judge(view, self._prompt(view, now), fix_keys(frame.fixes))
         self.card.show(verdict, self._code(verdict))
         before, size, when = self._listed
         if size == self.size and (view is before or now - when < _LISTS_EVERY):
             return
         self._listed = (view, self.size, now)
+        self._show_fixes(frame)
         self.table.show(view.streams)
         self.account.show(view.account)
         on_card = verdict.finding is not None
         self.findings.show(view.findings[on_card:], 1 + on_card)
         self._summary.show(summarise(view, healthy=verdict.kind == "healthy"))
+
+    def _show_fixes(self, frame: Frame) -> None:
+        if frame.fixes != self._offered:
+            self._offered = frame.fixes
+            self.fixes.offer(frame.fixes)
+        refusals = {o.id: f"{o.status}: {o.sentence}" for o in frame.view.offers if o.status in _NOT_ON}
+        self.fixes.show(frame.view.fixes, frame.requested, frame.view.segments, refusals)
+        self._effect.show(newest_effect(frame.view, frame.fixes))
 
     def _prompt(self, view: View, now: float) -> str:
         """Return the question that the script has been waiting for an answer to, if it has for a while."""

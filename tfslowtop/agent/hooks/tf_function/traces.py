@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ...code.ownership import code_of, version_of
@@ -33,8 +33,14 @@ _MOST = 20_000
 class TraceHook:
     """Wraps the function that makes traces. With a context, it also learns what the traced function does."""
 
-    def __init__(self, emit: Callable[[Any], None], context: HookContext | None = None) -> None:
-        self._emit, self._context = emit, context
+    def __init__(
+        self,
+        emit: Callable[[Any], None],
+        context: HookContext | None = None,
+        on_retrace: Callable[[CodeType, str, tuple[Reason, ...]], None] | None = None,
+    ) -> None:
+        """`on_retrace` gets the code, name and reasons of each trace of a user's function."""
+        self._emit, self._context, self._on_retrace = emit, context, on_retrace
         self._numbers: Counter[tuple[str, str, int]] = Counter()
         self._explainer = Explainer()
         self._original: Callable[..., Any] | None = None
@@ -122,6 +128,8 @@ class TraceHook:
                         context.tallies.put(
                             TALLY_TRACE_OPS, name, seen.file, seen.line, seen.times, wall, seen.ops
                         )
+            if self._on_retrace is not None and code is not None and not (library or nested):
+                self._on_retrace(code, name, reasons)
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
             if concrete is not None and self._shapes is not None:
                 self._shapes.watch(concrete, name, jit)

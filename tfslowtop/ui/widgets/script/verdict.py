@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ....agent.protocol.names import GAUGE_CPU, PHASE_IMPORTING, PHASE_STARTING
 from ....diagnosis.finding import Finding
 from ....export.wording import counted, readable
+from ....scenario import Fix
 from ....state.streams import StreamView
 from ....state.view import View
 from ...format import duration, quantity
@@ -52,8 +54,16 @@ class Verdict:
         return self.kind in ("problem", "warning", "crashed")
 
 
-def judge(view: View, prompt: str = "") -> Verdict:
-    """Return the verdict; `prompt` is what the script asked and waits for an answer to, if it does."""
+def fix_keys(fixes: Sequence[Fix]) -> dict[str, str]:
+    """Return the key of each fix that has one."""
+    return {fix.id: str(n + 1) for n, fix in enumerate(fixes[:9])}
+
+
+def judge(view: View, prompt: str = "", keys: Mapping[str, str] | None = None) -> Verdict:
+    """Return the verdict; `prompt` is what the script asked and waits for an answer to, if it does.
+
+    `keys` has the keys of fixes that can be tried in the running script.
+    """
     ended = _crash(view) if view.ended is not None else None
     if ended is not None:
         return ended
@@ -64,7 +74,7 @@ def judge(view: View, prompt: str = "") -> Verdict:
         resume = f"kill -CONT {view.pid}" if view.pid else "kill -CONT"
         return Verdict("warning", f"The process is stopped (SIGSTOP); resume it with `{resume}`.")
     if view.findings:
-        return _problem(view.findings)
+        return _problem(view, keys or {})
     if view.ended is not None and view.ended.code != 0:
         return Verdict("neutral", view.ended.how, (), "output", "enter shows the output")
     return _without_findings(view)
@@ -82,10 +92,13 @@ def find_prompt(view: View) -> str:
     return unfinished.strip() if asks else ""
 
 
-def _problem(findings: tuple[Finding, ...]) -> Verdict:
+def _problem(view: View, keys: Mapping[str, str]) -> Verdict:
     from ....diagnosis.registry import causes  # loaded by the run; too slow for the first picture
 
+    findings = view.findings
     first = findings[0]
+    key, on = keys.get(first.fix.live or "", ""), first.fix.live in view.fixes
+    act = f"{key} removes the fix · " if on else f"{key} tries the fix now · "
     number = f"1 of {len(findings)} · " if len(findings) > 1 else ""
     known = causes().get(first.cause)
     return Verdict(
@@ -93,7 +106,7 @@ def _problem(findings: tuple[Finding, ...]) -> Verdict:
         known.headline if known else readable(first.sentence),
         (readable(first.sentence),),
         "finding",
-        "enter details",
+        f"{act if key and view.ended is None else ''}enter details",
         f"{number}{first.share_words}",
         first,
     )

@@ -11,12 +11,12 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static
 
-from ....scenario import Fix
-from ....state.view import Mark, View
-from ....stats.effect import Effect, describe_slopes
-from ....stats.trend import Trend, describe_leak
-from ...format import plain, quantity
-from ..big_number import BigNumber
+from ...scenario import Fix
+from ...state.view import Mark, View
+from ...stats.effect import Effect, describe_slopes
+from ...stats.trend import Trend, describe_leak
+from ..format import plain, quantity
+from .big_number import BigNumber
 
 #: Terminal height from which there is room for large digits, and columns from which they fit.
 _TALL, _WIDE = 32, 100

@@ -1,18 +1,19 @@
-"""The fixes of a scenario: key, check box, what each does, and the effect that it had."""
+"""The fixes of a scenario or a script: key, check box, what each does, and the effect that it had."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from rich.text import Text
 from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ....scenario import Fix
-from ....state.view import Segment
-from ....stats.effect import Effect, sentence
-from ...format import plain_text
+from ...scenario import Fix
+from ...state.view import Segment
+from ...stats.effect import Effect, sentence
+from ..format import plain_text
 from .effect_card import brief, cured_leak, factor
 
 
@@ -50,7 +51,7 @@ class Fixes(OptionList):
         self._texts: list[str] = []
 
     def offer(self, fixes: tuple[Fix, ...]) -> None:
-        """List the fixes of another scenario."""
+        """List other fixes."""
         self._fixes, self._texts = fixes, []
         self.clear_options()
         self.add_options([Option("", id=fix.id) for fix in fixes])
@@ -58,12 +59,21 @@ class Fixes(OptionList):
         self.show((), (), ())
 
     def show(
-        self, active: tuple[str, ...], requested: tuple[str, ...], segments: tuple[Segment, ...]
+        self,
+        active: tuple[str, ...],
+        requested: tuple[str, ...],
+        segments: tuple[Segment, ...],
+        refusals: Mapping[str, str] | None = None,
     ) -> None:
-        """Show which fixes are on: `active` are confirmed by the target, `requested` by the user."""
+        """Show which fixes are on: `active` are confirmed by the target, `requested` by the user.
+
+        `refusals` says why a fix is not on although it was requested.
+        """
         lines = [self._line(n, fix, active, requested) for n, fix in enumerate(self._fixes)]
         for fix, line in zip(self._fixes, lines, strict=True):
             effect, style = self._effect(fix, fix.id in active, segments, line.cell_len)
+            if refusals and fix.id in refusals and fix.id not in active:
+                effect, style = f"  {refusals[fix.id]}", "italic"
             line.append(effect, style)
         for n, line in enumerate(lines):
             if n >= len(self._texts) or line.plain != self._texts[n]:
