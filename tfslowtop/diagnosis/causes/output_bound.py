@@ -28,8 +28,8 @@ CAUSE = Cause(
     mechanism="The program waits until a line is formatted and written, or a file is opened and closed, before it goes "
     "on. At each step that soon takes longer than the step.",
     advice="Write every hundred steps, or collect the entries and write them at the end; keep files open.",
-    before="for step in range(n):\n    ...\n    with open(path, \"a\") as f:\n        f.write(line)",
-    after="with open(path, \"a\") as f:\n    for step in range(n):\n        ...\n        f.write(line)",
+    before='for step in range(n):\n    ...\n    with open(path, "a") as f:\n        f.write(line)',
+    after='with open(path, "a") as f:\n    for step in range(n):\n        ...\n        f.write(line)',
     scenario=None,
     explained_by=(CALLBACK_HEAVY, GROWING_INPUT),
     change=do_rarely,

@@ -163,9 +163,7 @@ def _work(statement: Statement, line: _Line, lines: list[_Line]) -> tuple[Work, 
     return _loop_work(everything, block, packages)
 
 
-def _loop_work(
-    nodes: list[ast.AST], block: Loop | None, packages: set[str]
-) -> tuple[Work, ast.expr | None]:
+def _loop_work(nodes: list[ast.AST], block: Loop | None, packages: set[str]) -> tuple[Work, ast.expr | None]:
     search = next((n for n in nodes if _is_search(n)), None)
     if isinstance(search, ast.expr):
         return Work.SEARCH, search
@@ -264,7 +262,9 @@ def _parts(target: ast.expr) -> list[ast.expr]:
 
 
 def _stored(node: ast.Assign) -> set[str]:
-    return {last_name(t) for target in node.targets for t in _parts(target) if not isinstance(t, ast.Subscript)}
+    return {
+        last_name(t) for target in node.targets for t in _parts(target) if not isinstance(t, ast.Subscript)
+    }
 
 
 def _is_element(node: ast.Subscript, counters: set[str]) -> bool:
@@ -272,5 +272,3 @@ def _is_element(node: ast.Subscript, counters: set[str]) -> bool:
     if any(isinstance(part, ast.Slice) for part in parts):
         return False
     return any(isinstance(n, ast.Name) and n.id in counters for part in parts for n in ast.walk(part))
-
-
