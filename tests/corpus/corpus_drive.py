@@ -3,9 +3,9 @@
     python corpus_drive.py OUT script.py ... [-- script.py ...]      # OUT/script.jsonl.gz, a recording each
 
 One import of TensorFlow serves all scripts that use it. Each group, separated by `--`, runs in a fork of
-a process that has imported TensorFlow but not used it, so it starts like a fresh process. Within a group the scripts run one
-after the other, and `tidy` removes what a fresh process would not have: the default graph, Keras' names and
-garbage.
+a process that has imported TensorFlow but not used it, so it starts like a fresh process. Within a group the
+scripts run one after the other, and `tidy` removes what a fresh process would not have: the default graph,
+Keras' names and garbage.
 """
 
 from __future__ import annotations
