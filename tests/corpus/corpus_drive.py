@@ -2,10 +2,10 @@
 
     python corpus_drive.py OUT script.py ... [-- script.py ...]      # OUT/script.jsonl.gz, a recording each
 
-One import of TensorFlow serves all scripts that use it. Each group, separated by `--`, runs in a fork of a process that
-has imported TensorFlow but not used it, so it starts like a fresh process. Within a group the scripts run one
-after the other, and `tidy` removes what a fresh process would not have: the default graph, Keras' names and
-garbage.
+One import of TensorFlow serves all scripts that use it. Each group, separated by `--`, runs in a fork of
+a process that has imported TensorFlow but not used it, so it starts like a fresh process. Within a group the
+scripts run one after the other, and `tidy` removes what a fresh process would not have: the default graph,
+Keras' names and garbage.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def watch(script: Path) -> tuple[list[Record], str]:
 
     class Recorder(MemoryChannel):
         def send(self, event: Event) -> bool:
-            """Keep the event, and what the sensors read from outside of a process that is watched from outside.
+            """Keep the event, and what sensors would read from outside of the process.
 
             A thread of ours that did so would count as one of the program's own.
             """

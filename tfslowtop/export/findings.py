@@ -67,7 +67,7 @@ def describe_findings(view: View) -> list[str]:
 def verdict(view: View) -> str:
     """Return the first finding, or that there is none, in one sentence."""
     if not view.findings:
-        return view.healthy or "TensorFlow was not imported, and without it no steps are seen."
+        return view.healthy or "TensorFlow was not imported, so iterations are not counted."
     first = view.findings[0]
     return sentence_with_cause(first)
 

@@ -23,7 +23,7 @@ def summary(argv: Sequence[str], view: View, session: Session, stopped_by: str) 
     step = next((s for s in view.streams if s.is_step), None)
     # The version is known only after its first op.
     if seconds and not view.tensorflow and view.phase == PHASE_STARTING:
-        unseen = "" if step else ", and without it no steps are seen"
+        unseen = "" if step else ": its iterations are not counted, and shares are of the whole run"
         lines.append(f"  It never imported TensorFlow{unseen}.")
     if step is not None:
         place = f" ({Path(step.file).name}:{step.line})" if step.file else ""

@@ -32,7 +32,7 @@ def score(states):
 
 random.seed(0)
 world = Warehouse()
-for turn in range(1100):
+for turn in range(2600):
     options, futures = [], []
     for _ in range(12):
         future = copy.deepcopy(world)

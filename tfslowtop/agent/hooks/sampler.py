@@ -161,10 +161,10 @@ class Sampler:
     def _is_native(self, frame: FrameType) -> bool:
         """Whether the main thread computes in compiled code although our thread has the interpreter.
 
-        Then it is inside a loop of NumPy's or another library's over many items. Python code, and C code that
-        handles a few objects, would have to wait. Python gives the interpreter away after calls and jumps only:
-        inside an operator, it was NumPy that did. Otherwise the thread's CPU clock tells, unless all cores are
-        busy.
+        Then it is inside a loop of NumPy's or another library's over many items. Python code, and C code
+        that handles a few objects, would have to wait. Python itself releases the interpreter only after
+        calls and jumps: inside an operator, NumPy did. Otherwise the thread's CPU clock tells, unless all
+        cores are busy.
         """
         if frame.f_code.co_code[frame.f_lasti] in _OPERATORS:
             return True

@@ -159,7 +159,7 @@ def _work(statement: Statement, line: _Line, lines: list[_Line]) -> tuple[Work, 
     if set(JSON) & set(line.packages):
         return Work.JSON, None
     block = _loop(statement)
-    everything = list(ast.walk(block)) if block is not None else own
+    everything: list[ast.AST] = list(ast.walk(block)) if block is not None else [*own]
     return _loop_work(everything, block, packages)
 
 
