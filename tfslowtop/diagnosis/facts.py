@@ -304,7 +304,7 @@ def gather(session: Session, now: int) -> Facts:
         failed=session.ended is not None and session.ended.code != 0,
         alone=alone,
         cpu_paces=session.gauges.paces(GAUGE_CPU_SECONDS, PARTS),
-        account=session.account.view(steps),
+        account=session.account.view(),
     )
 
 
