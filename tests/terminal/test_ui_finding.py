@@ -16,6 +16,8 @@ from screens import text, until
 from terminal import Terminal
 from ui_script import Recorded
 
+from tfslowtop.agent.protocol.events import FixAnswered, FixOffered, SetFixes, Toggled
+from tfslowtop.agent.protocol.names import FIX_ON, FIX_REFUSED
 from tfslowtop.ui.handover import editor_command
 from tfslowtop.ui.screens.finding import FindingScreen
 
@@ -153,3 +155,40 @@ def test_the_editor_gets_the_terminal_and_the_app_gets_it_back(tmp_path):
         assert terminal.finish() == 0
     finally:
         terminal.close()
+
+
+OFFER = ("numbers:train_step", "pass lr to train_step as a tensor", "retrace-python-value")
+
+
+async def test_the_key_of_a_live_fix_is_on_the_card_and_on_the_page(monkeypatch):
+    source = Recorded("linear_schedule", corpus=str(CORPUS))
+    app = ui_script.app(monkeypatch, source)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await until(pilot, lambda: app._view is not None and bool(app._view.findings))
+        f = app._view.findings[0]
+        source.put(FixOffered(*OFFER, f.file, f.line, f.symbol))
+        await until(pilot, lambda: "1 tries the fix now" in text(app) and "1 [ ] pass lr" in text(app))
+        await pilot.press("1")
+        await until(pilot, lambda: SetFixes((OFFER[0],)) in source.sent and "1 […] pass lr" in text(app))
+        source.put(FixAnswered(OFFER[0], FIX_ON, "Same results.", 1), Toggled(40, (OFFER[0],), 1))
+        await pilot.press("d", "enter")
+        await until(pilot, lambda: isinstance(app.screen, FindingScreen) and "Tried" in whole(app))
+        await pilot.press("1")
+        await until(pilot, lambda: source.sent[-1] == SetFixes(()))
+        source.put(FixAnswered(OFFER[0], FIX_REFUSED, "The body prints.", 2))
+        await until(pilot, lambda: "Refused: The body prints." in whole(app))
+        assert "Refused: The body prints." in text(app)
+        await pilot.press("1")
+        await until(pilot, lambda: source.sent[-1] == SetFixes((OFFER[0],)))
+
+
+async def test_a_fix_cannot_be_switched_read_only(monkeypatch):
+    source = Recorded("linear_schedule", corpus=str(CORPUS))
+    app = ui_script.app(monkeypatch, source, readonly=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app._view is not None and bool(app._view.findings))
+        f = app._view.findings[0]
+        source.put(FixOffered(*OFFER, f.file, f.line, f.symbol))
+        await until(pilot, lambda: "pass lr" in text(app))
+        await pilot.press("1", "0")
+        assert not [command for command in source.sent if isinstance(command, SetFixes)]

@@ -201,6 +201,7 @@ class Session:
     @_take.register
     def _(self, event: events.FixOffered) -> None:
         self.live_fixes.offer(event)
+        self._findings = self.live_fixes.link(self._findings)
 
     @_take.register
     def _(self, event: events.FixAnswered) -> None:
