@@ -63,3 +63,10 @@ def test_any_four_causes_leave_a_finding():
     """The smallest circle of explanations so far had four causes."""
     for four in itertools.combinations(EXPLAINED, 4):
         assert arrange([finding(cause) for cause in four], 10.0), four
+
+
+def test_what_the_collector_takes_is_not_paid_to_another_cause():
+    found = [finding("growing-input", 8.0), finding("gc-pause", 6.0)]
+    first, second = arrange(found, 10.0)
+    assert (first.cause, first.cost_seconds) == ("gc-pause", 6.0)
+    assert (second.cause, second.cost_seconds) == ("growing-input", 4.0)

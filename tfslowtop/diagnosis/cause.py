@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from ..agent.protocol.names import Activity
 from .conditions import Condition
 from .facts import Facts
 from .finding import Finding
@@ -61,6 +62,8 @@ class Cause:
     """Causes of which this one may be a mere symptom, best explanation first."""
     change: MakeChange | None = None
     """None where the change does not follow from the syntax of the line."""
+    owns: Activity | None = None
+    """The activity of the account that is this problem and nothing else: its time is never another cause's."""
     condition: Condition | None = None
     """For the machine's causes: the readings that show the problem."""
 

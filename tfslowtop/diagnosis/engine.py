@@ -30,8 +30,9 @@ def arrange(found: list[Finding], seconds: float) -> tuple[Finding, ...]:
         if id(f) in explained:
             under.setdefault(id(explained[id(f)]), []).append(f)
     roots = [f for f in found if id(f) not in explained]
-    roots.sort(key=lambda f: (causes()[f.cause].is_machines, -_cost(f, seconds)))
-    return tuple(_paid([f.with_symptoms(tuple(_all_under(f, under))) for f in roots], seconds))
+    roots.sort(key=lambda f: (causes()[f.cause].owns is None, -_cost(f, seconds)))
+    paid = list(_paid([f.with_symptoms(tuple(_all_under(f, under))) for f in roots], seconds))
+    return tuple(sorted(paid, key=lambda f: (causes()[f.cause].is_machines, -_cost(f, seconds))))
 
 
 def _paid(roots: list[Finding], seconds: float) -> Iterator[Finding]:

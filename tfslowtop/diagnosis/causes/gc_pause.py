@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...agent.protocol.names import GAUGE_GC_COLLECTIONS, GAUGE_GC_SECONDS, STREAM_GC, TALLY_GC_PAUSE
+from ...agent.protocol.names import (
+    ACTIVITY_GC,
+    GAUGE_GC_COLLECTIONS,
+    GAUGE_GC_SECONDS,
+    STREAM_GC,
+    TALLY_GC_PAUSE,
+)
 from ..cause import Area, Cause, Detector
 from ..facts import Facts
 from ..finding import Finding
@@ -43,6 +49,7 @@ CAUSE = Cause(
     scenario="gc_pauses",
     explained_by=(*LEAKS, *RECREATED, PREDICT_LOOP),
     change=_collect_once,
+    owns=ACTIVITY_GC,
 )
 
 
