@@ -154,8 +154,27 @@ while running():
 """
 
 
-def test_a_constant_that_changes_rolls_the_fix_back(tmp_path):
-    with LiveScript(tmp_path, CHANGED_GLOBAL + RESULT) as script:
+#: The same in an attribute, which a method that the function calls reads.
+CHANGED_ATTRIBUTE = """
+class Model:
+    def __init__(self): self.factor = 1.0
+    def scaled(self, x): return x * self.factor
+    @tf.function
+    def f(self, x, n): return self.scaled(x) + n
+
+model, x = Model(), tf.ones([])
+n = wrong = 0
+while running():
+    n += 1
+    if os.path.exists("change"):
+        model.factor = 2.0
+    wrong += float(model.f(x, n)) != model.factor + n
+"""
+
+
+@pytest.mark.parametrize("text", [CHANGED_GLOBAL, CHANGED_ATTRIBUTE], ids=["global", "attribute"])
+def test_a_constant_that_changes_rolls_the_fix_back(tmp_path, text):
+    with LiveScript(tmp_path, text + RESULT) as script:
         assert script.switch(script.offer("numbers")).status == "on"
         script.more(1.0)
         (tmp_path / "change").touch()

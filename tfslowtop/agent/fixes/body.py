@@ -7,11 +7,12 @@ building a graph, so a function with such effects is left alone.
 from __future__ import annotations
 
 import dis
+import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from ..code.ownership import function_of
+from ..code.ownership import MOST_LAYERS, function_of
 
 #: Calls by which Python code affects something outside of itself.
 _EFFECTS = {
@@ -34,6 +35,9 @@ _DEPTH = 3
 #: Python values that are constants to a trace, so that a new value needs a new trace.
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 _MUTABLE = (list, dict, set, bytearray)
+#: Packages whose objects keep to themselves what changes: variables do, and are no constants.
+_LIBRARIES = ("tensorflow", "keras", "tf_keras", "builtins", "functools", "weakref", "threading")
+_NO_STATE = (FunctionType, ModuleType, type)
 
 
 def find_effect(function: Any, is_library: Callable[[str], bool]) -> str:
@@ -102,18 +106,61 @@ def names_read(function: FunctionType) -> Iterator[tuple[str, Any]]:
             pass  # not set yet
 
 
+def _objects(function: Any) -> Iterator[Any]:
+    """Iterate over the objects that a function is bound to, or that wrappers around it hold."""
+    for _ in range(MOST_LAYERS):
+        owner = getattr(function, "__self__", None)
+        if owner is not None:
+            yield owner
+        for cell in getattr(function, "__closure__", None) or ():
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue  # not set yet
+            yield value() if isinstance(value, weakref.ref) else value
+        function = getattr(function, "__wrapped__", None)
+        if function is None:
+            return
+
+
+def _state(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """Iterate over what a trace may build in of a value: itself, or what is in the attributes of an object.
+
+    An array or a container stands for itself here: whether its content changes is not known.
+    """
+    if type(value) in _CONSTANTS or isinstance(value, _MUTABLE):
+        yield name, value
+    elif type(value).__module__ == "numpy":
+        yield name, value
+    elif depth and type(value).__module__.partition(".")[0] not in _LIBRARIES:
+        for attribute, content in list(getattr(value, "__dict__", {}).items()):
+            yield from _state(f"{name}.{attribute}", content, depth - 1)
+
+
 class Constants:
     """The Python values around a function that a trace turns into constants, as they are now."""
 
     def __init__(self, function: Any) -> None:
         inner = function_of(function)
         self._function = inner if isinstance(inner, FunctionType) else None
+        self._objects = [o for o in _objects(function) if not isinstance(o, (FunctionType, ModuleType, type))]
         self._values = self._read()
 
     def _read(self) -> list[tuple[str, Any]]:
         if self._function is None:
             return []
-        return [(n, v) for n, v in names_read(self._function) if type(v) in _CONSTANTS]
+        found = [(n, v) for n, v in names_read(self._function) if type(v) in _CONSTANTS]
+        held = [("self", o) for o in self._objects]
+        held += [(n, v) for n, v in names_read(self._function) if not isinstance(v, _NO_STATE)]
+        for name, value in held:
+            found += [item for item in _state(name, value, _DEPTH) if item[0] != name]
+        return found
+
+    def find_container(self) -> str:
+        """Return the name of a container in an object that the function reads; empty if there is none."""
+        return next(
+            (name for name, value in self._values if type(value) not in _CONSTANTS and value is not None), ""
+        )
 
     def find_change(self) -> str:
         """Return the name of one that has changed since; empty if none has."""

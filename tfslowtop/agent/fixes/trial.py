@@ -73,8 +73,11 @@ class TracedFix(FunctionFix):
                 python = getattr(function, "_python_function", None)
                 if effect := find_effect(python, self._is_library):
                     raise Refused(f"The body of {self.symbol} {effect}, which each trace does again.")
+                constants = Constants(python)
+                if name := constants.find_container():
+                    raise Refused(f"{self.symbol} may read {name}, which may change between two traces.")
                 self._pure = self._check(function, args, kwds)
-                self._constants = Constants(python)
+                self._constants = constants
             except Exception as error:
                 let_through(error)
                 self.refuse(_sentence(error))
