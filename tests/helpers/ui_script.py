@@ -18,7 +18,7 @@ SECOND = 1_000_000_000
 class Recorded(Played):
     """What a `ScriptSource` is to the app. It ends when it is told to."""
 
-    def __init__(self, name: str = "", argv0: str = "", corpus: str = "/corpus") -> None:
+    def __init__(self, name: str = "", argv0: str = "", corpus: str = "/nowhere") -> None:
         """`name` of the recording; without one it is a script that never imports TensorFlow.
 
         `corpus` is the directory that its files are said to lie in; they can be read if they do.

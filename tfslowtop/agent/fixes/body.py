@@ -128,9 +128,7 @@ def _state(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
     An array or a container stands for itself here: whether its content changes is not known.
     """
-    if type(value) in _CONSTANTS or isinstance(value, _MUTABLE):
-        yield name, value
-    elif type(value).__module__ == "numpy":
+    if type(value) in _CONSTANTS or isinstance(value, _MUTABLE) or type(value).__module__ == "numpy":
         yield name, value
     elif depth and type(value).__module__.partition(".")[0] not in _LIBRARIES:
         for attribute, content in list(getattr(value, "__dict__", {}).items()):
