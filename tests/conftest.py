@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,7 +91,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure() -> None:
-    """Undo what a shell makes a background job ignore, Ctrl-C and hang-up: programs under test inherit it."""
+    """Let no process of ours compile what another has compiled, and undo what a shell leaves to background jobs.
+
+    Containers often have PYTHONDONTWRITEBYTECODE, with which a start of tfslowtop takes half as long again. A
+    shell makes a background job ignore Ctrl-C and hang-up, and programs under test inherit that.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for number, usual in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGQUIT, signal.SIG_DFL),
