@@ -17,18 +17,25 @@ from paths import ROOT
 #: Files that take longest, in that order. They start first, so that none of them runs alone at the end.
 LONGEST = (
     "corpus/test_diagnosis_corpus.py",
-    "unit/test_steps.py",
     "integration/faults/test_program.py",
+    "integration/test_live_fixes.py",
+    "unit/test_steps.py",
     "integration/faults/test_signals.py",
     "integration/faults/test_surroundings.py",
-    "terminal/test_ui_screens.py",
     "terminal/test_terminal.py",
+    "terminal/test_ui_screens.py",
+    "integration/test_whatif.py",
     "integration/test_machine_for_real.py",
     "terminal/test_ui_snapshots.py",
     "terminal/test_ui_machine.py",
-    "terminal/test_ui_script.py",
     "integration/test_attach.py",
     "integration/test_hooks.py",
+    "terminal/test_ui_script.py",
+    "integration/test_catalogue.py",
+    "integration/test_own_errors.py",
+    "corpus/test_diagnosis_recorded.py",
+    "integration/test_sensors_host.py",
+    "integration/test_check.py",
 )
 
 
@@ -91,10 +98,10 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure() -> None:
-    """Let no process of ours compile what another has compiled, and undo what a shell leaves to background jobs.
+    """Let no process compile what another has compiled, and undo what a shell makes a background job ignore.
 
-    Containers often have PYTHONDONTWRITEBYTECODE, with which a start of tfslowtop takes half as long again. A
-    shell makes a background job ignore Ctrl-C and hang-up, and programs under test inherit that.
+    Containers often have PYTHONDONTWRITEBYTECODE, with which a start of tfslowtop takes half as long again.
+    Programs under test would inherit that Ctrl-C and hang-up are ignored.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
