@@ -124,7 +124,13 @@ def wait_until(condition) -> None:
         time.sleep(0.02)
 
 
-SLEEPER = "import time\ndef setup(p): pass\ndef iteration(s, fixes, i): open(PATH, 'w').close(); time.sleep(0.005)\n"
+SLEEPER = """
+import time
+def setup(p): pass
+def iteration(s, fixes, i):
+    open(PATH, "w").close()
+    time.sleep(0.005)
+"""
 
 
 @pytest.mark.parametrize(
