@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOAK   ?= 3600
 
-.PHONY: help run test lint types contracts bench soak docs screenshots install clean
+.PHONY: help run test lint types contracts bench soak versions docs screenshots install clean
 
 help:            ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ bench: $(VENV)/.installed-dev      ## measure ourselves; prints ratios with thei
 
 soak: $(VENV)/.installed-dev       ## watch long, large and broken programs for SOAK seconds (an hour)
 	$(BIN)/python benchmarks/soak.py --seconds $(SOAK) $(ARGS)
+
+versions: $(VENV)/.installed-dev   ## try older TensorFlow and Keras 2, in environments in .versions/ (some GB)
+	$(BIN)/python tests/corpus/versions.py $(ARGS)
 
 docs: $(VENV)/.installed           ## write docs/causes.md again, from the causes in the code
 	$(BIN)/python -m tfslowtop.diagnosis.document > docs/causes.md

@@ -98,13 +98,17 @@ def work():
 """,
     "traces": """
 import types
-from tfslowtop.agent.hooks.tf_function.traces import MODULE, TraceHook
+from tfslowtop.agent.hooks.tf_function.places import PLACES
+from tfslowtop.agent.hooks.tf_function.traces import TraceHook
+MODULE = next(iter(PLACES))
 module = sys.modules[MODULE] = types.ModuleType(MODULE)
 def create(function_type, type_context, func_graph, options):
     pass
 module._create_concrete_function = create
-options = types.SimpleNamespace(python_function=create, function_cache=None, scope_type=None)
-TraceHook(context.agent.emit, context).install()
+options = types.SimpleNamespace(
+    python_function=create, name='', function_cache=None, scope_type=None, attributes=None
+)
+TraceHook(context.agent.emit, context).install(MODULE)
 def work():
     module._create_concrete_function(types.SimpleNamespace(parameters={}), None, None, options)
 """,

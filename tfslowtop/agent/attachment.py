@@ -36,7 +36,7 @@ from .hooks.python_ops import PythonOpHook
 from .hooks.sampler import Sampler
 from .hooks.sessions import SessionHook
 from .hooks.tf_function.calls import FunctionHook
-from .hooks.tf_function.traces import MODULE as TRACES
+from .hooks.tf_function.places import PLACES as TRACE_PLACES
 from .hooks.tf_function.traces import TraceHook
 from .hooks.traced_runs import TracedRunHook
 from .protocol import events
@@ -133,7 +133,8 @@ class Attachment:
         for hook in self._hooks:
             for module in hook.modules:
                 self._hooks_by_module.setdefault(module, []).append(hook)
-        self._hooks_by_module.setdefault(TRACES, [])
+        for module in TRACE_PLACES:
+            self._hooks_by_module.setdefault(module, [])
         # TensorFlow wraps some of its own methods at the end of its import. Hooks go in after that, on the
         # outside.
         self._watch.on_import("tensorflow", before=self._importing, after=self._imported)
@@ -206,8 +207,8 @@ class Attachment:
         for hook in hooks:
             if not self._install(hook, name):
                 self._retry.append(lambda hook=hook: self._install(hook, name))  # type: ignore[misc]
-        if name == TRACES:
-            self._traces.install()
+        if name in TRACE_PLACES:
+            self._traces.install(name)
 
     def _install(self, hook: Hook, name: str) -> bool:
         """Try to install a hook; False if the module is still being imported, so that it is tried again

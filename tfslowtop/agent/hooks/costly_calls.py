@@ -16,6 +16,7 @@ from ..protocol.names import (
     TallyKind,
 )
 from .base import Hook, find
+from .keras_modules import is_keras_2, keras_2
 from .patch import MissingTarget, Wrap
 
 _TF = "tensorflow.python."
@@ -28,7 +29,6 @@ _TARGETS: dict[str, tuple[tuple[str, TallyKind], ...]] = {
         ("Model.save_weights", TALLY_SAVE),
         ("Model.load_weights", TALLY_LOAD),
     ),
-    "tf_keras.src.engine.training": (("Model.compile", TALLY_COMPILE), ("Model.save", TALLY_SAVE)),
     _TF + "saved_model.load": ((TALLY_LOAD, TALLY_LOAD),),
     _TF + "checkpoint.checkpoint": (("Checkpoint.save", TALLY_SAVE), ("Checkpoint.write", TALLY_SAVE)),
     _TF + "checkpoint.checkpoint_management": (("CheckpointManager.save", TALLY_SAVE),),
@@ -38,14 +38,29 @@ _TARGETS: dict[str, tuple[tuple[str, TallyKind], ...]] = {
     _TF + "eager.context": (("Context._internal_operation_seed", TALLY_SEEDED_DRAW),),
     _TF + "ops.summary_ops_v2": ((TALLY_FLUSH, TALLY_FLUSH), ("_ResourceSummaryWriter.flush", TALLY_FLUSH)),
 }
+_KERAS_2: dict[str, tuple[tuple[str, TallyKind], ...]] = {
+    **dict.fromkeys(
+        keras_2("engine.training"),
+        (
+            ("Model.compile", TALLY_COMPILE),
+            ("Model.save", TALLY_SAVE),
+            ("Model.save_weights", TALLY_SAVE),
+            ("Model.load_weights", TALLY_LOAD),
+        ),
+    ),
+    **dict.fromkeys(keras_2("saving.saving_api"), (("load_model", TALLY_LOAD),)),
+}
 
 
 class CostlyCallsHook(Hook):
     title = "compiling, loading and saving"
-    modules = tuple(_TARGETS)
+    modules = tuple({**_KERAS_2, **_TARGETS})
 
     def install(self, module: ModuleType) -> None:
-        for name, what in _TARGETS[module.__name__]:
+        targets = _TARGETS.get(module.__name__, ())
+        if is_keras_2(module.__name__):
+            targets = _KERAS_2.get(module.__name__, targets)
+        for name, what in targets:
             *owner, method = name.split(".")
             try:
                 self.patch(find(module, *owner) if owner else module, method, self._calling(what, name))

@@ -21,6 +21,7 @@ from ..protocol.names import (
     TallyKind,
 )
 from .base import Hook, find
+from .keras_modules import is_keras_2, keras_2
 from .patch import Wrap
 
 _TF = "tensorflow.python."
@@ -36,8 +37,11 @@ _TARGETS: dict[str, tuple[tuple[str, TallyKind], ...]] = {
     "keras.src.models.model": (("Model", TALLY_MODEL),),
     "keras.src.models.functional": (("Functional", TALLY_MODEL),),
     "keras.src.optimizers.base_optimizer": (("BaseOptimizer", TALLY_OPTIMIZER),),
-    "tf_keras.src.engine.training": (("Model", TALLY_MODEL),),
-    "tf_keras.src.optimizers.optimizer": (("_BaseOptimizer", TALLY_OPTIMIZER),),
+}
+_KERAS_2: dict[str, tuple[tuple[str, TallyKind], ...]] = {
+    **dict.fromkeys(keras_2("engine.training"), (("Model", TALLY_MODEL),)),
+    **dict.fromkeys(keras_2("optimizers.optimizer"), (("_BaseOptimizer", TALLY_OPTIMIZER),)),
+    **dict.fromkeys(keras_2("optimizers.legacy.optimizer_v2"), (("OptimizerV2", TALLY_OPTIMIZER),)),
 }
 #: A Sequential builds a functional model inside, which is not another model to its author.
 _PART_OF_ANOTHER = ("Functional", "sequential.py")
@@ -47,10 +51,13 @@ _PART_OF_A_TRACE = (TALLY_DATASET, TALLY_ITERATOR)
 
 class CreatedHook(Hook):
     title = "objects created while running"
-    modules = tuple(_TARGETS)
+    modules = (*_TARGETS, *_KERAS_2)
 
     def install(self, module: ModuleType) -> None:
-        for name, what in _TARGETS[module.__name__]:
+        targets = _TARGETS.get(module.__name__, ())
+        if not targets and is_keras_2(module.__name__):
+            targets = _KERAS_2[module.__name__]
+        for name, what in targets:
             self.patch(find(module, name), "__init__", self._creating(what, name))
 
     def _creating(self, what: TallyKind, name: str) -> Wrap:

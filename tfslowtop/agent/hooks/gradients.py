@@ -11,6 +11,7 @@ from typing import Any
 from ..protocol.names import STREAM_APPLY, STREAM_GRADIENT
 from ..steps.streams import ASSIGN, COMMIT, GRADIENT, TAPE, Stream
 from .base import Hook, find
+from .keras_modules import is_keras_2, keras_2
 from .patch import hide_wrapper_frame
 from .tracing_state import eager
 
@@ -18,7 +19,8 @@ _TAPE = "tensorflow.python.eager.backprop"
 _VARIABLES = "tensorflow.python.ops.resource_variable_ops"
 _V1 = "tensorflow.python.training.optimizer"
 _KERAS = "keras.src.optimizers.base_optimizer"
-_LEGACY = "tf_keras.src.optimizers.optimizer"
+_KERAS_2 = keras_2("optimizers.optimizer")
+_LEGACY = keras_2("optimizers.legacy.optimizer_v2")
 
 #: Variables that are remembered as sources of gradients; more are not needed to recognise a training step.
 _MOST_SOURCES = 100_000
@@ -26,7 +28,7 @@ _MOST_SOURCES = 100_000
 
 class GradientHook(Hook):
     title = "gradients and optimizers"
-    modules = (_TAPE, _VARIABLES, _V1, _KERAS, _LEGACY)
+    modules = (_TAPE, _VARIABLES, _V1, _KERAS, *_KERAS_2, *_LEGACY)
 
     def install(self, module: ModuleType) -> None:
         name = module.__name__
@@ -41,8 +43,11 @@ class GradientHook(Hook):
                         self.patch(owner, method, self._assign)
         elif name == _KERAS:
             self.patch(find(module, "BaseOptimizer"), "apply", self._apply())
-        elif name == _LEGACY:
-            self.patch(find(module, "_BaseOptimizer"), "apply_gradients", self._apply())
+        elif name in _KERAS_2:
+            if is_keras_2(name):
+                self.patch(find(module, "_BaseOptimizer"), "apply_gradients", self._apply())
+        elif name in _LEGACY:
+            self.patch(find(module, "OptimizerV2"), "apply_gradients", self._apply())
         else:
             self.patch(find(module, "Optimizer"), "apply_gradients", self._apply())
 

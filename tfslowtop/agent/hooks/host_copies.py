@@ -45,7 +45,7 @@ class HostCopyHook(Hook):
                 find(module, "_EagerTensorBase"), "_numpy", lambda original: self._pulling(original, file)
             )
         else:
-            array = find(module, "np", "ndarray")
+            array = sys.modules["numpy"].ndarray
             if list(inspect.signature(find(module, "convert_to_eager_tensor")).parameters) != _ARGUMENTS:
                 raise MissingTarget(f"known convert_to_eager_tensor in {_CONSTANTS}")
             self.patch(module, "convert_to_eager_tensor", lambda original: self._pushing(original, array))

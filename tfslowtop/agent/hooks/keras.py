@@ -1,6 +1,6 @@
 """Keras: batches of fit, calls of evaluate, predict and *_on_batch, calls of models, and callbacks.
 
-It relies on what Keras 3 and tf_keras have in common.
+It relies on what Keras 2 and Keras 3 have in common.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from ..steps.streams import CALL, KERAS, TRAINS, Iteration, Stream
 from ..steps.tracker import Visit
 from .base import Hook, find
 from .context import HookContext
+from .keras_modules import is_keras_2, keras_2
 from .patch import MissingTarget, Wrap, hide_wrapper_frame
 from .tracing_state import eager
 
 _TRAINER = "keras.src.backend.tensorflow.trainer"
 _MODEL = "keras.src.models.model"
 _CALLBACKS = "keras.src.callbacks.callback_list"
-_OLD_MODEL = "tf_keras.src.engine.training"
-_OLD_CALLBACKS = "tf_keras.src.callbacks"
+_OLD_MODEL = keras_2("engine.training")
+_OLD_CALLBACKS = keras_2("callbacks")
 
 _TRAINS = TRAINS | KERAS
 _METHODS = {
@@ -64,7 +65,7 @@ class FitCall:
 
 class KerasHook(Hook):
     title = "Keras fit, evaluate and predict"
-    modules = (_TRAINER, _MODEL, _CALLBACKS, _OLD_MODEL, _OLD_CALLBACKS)
+    modules = (_TRAINER, _MODEL, _CALLBACKS, *_OLD_MODEL, *_OLD_CALLBACKS)
 
     def __init__(self, context: HookContext) -> None:
         super().__init__(context)
@@ -78,7 +79,10 @@ class KerasHook(Hook):
 
     def install(self, module: ModuleType) -> None:
         name = module.__name__
-        if name in (_CALLBACKS, _OLD_CALLBACKS):
+        is_old = name in (*_OLD_MODEL, *_OLD_CALLBACKS)
+        if is_old and not is_keras_2(name):
+            return
+        if name in (_CALLBACKS, *_OLD_CALLBACKS):
             self._place_callbacks(find(module, "CallbackList"))
             return
         called = self.context.timed(self._of(STREAM_MODEL_CALL, "model"), CALL, when=eager)
@@ -89,7 +93,7 @@ class KerasHook(Hook):
         self.patch(owner, "fit", self._fitting)
         for method, (kind, bits) in _METHODS.items():
             self.patch(owner, method, self.context.timed(self._of(kind, method), bits))
-        if name == _OLD_MODEL:
+        if is_old:
             self.patch(owner, "__call__", called)
 
     def _of(self, kind: StreamKind, name: str) -> Callable[[FrameType | None, tuple[Any, ...]], Stream]:

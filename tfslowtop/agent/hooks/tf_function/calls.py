@@ -25,7 +25,11 @@ _Known = tuple[Callable[[Iterable[int]], None], int, list["weakref.ref[Any]"]]
 
 class FunctionHook(Hook):
     title = "calls of tf.functions"
-    modules = (_PACKAGE + "polymorphic_function", _PACKAGE + "concrete_function")
+    modules = (
+        _PACKAGE + "polymorphic_function",
+        _PACKAGE + "concrete_function",
+        _PACKAGE + "monomorphic_function",  # TensorFlow 2.12 and 2.13
+    )
 
     def __init__(self, context: HookContext) -> None:
         super().__init__(context)
@@ -82,7 +86,7 @@ class FunctionHook(Hook):
         """Register a function at its first call; functions of the same code share a stream."""
         code = code_of(getattr(function, "_python_function", None))
         name = str(getattr(function, "_name", None) or getattr(function, "name", None) or "function")
-        cache = id(getattr(function, "_function_cache", None))
+        cache = id(getattr(function, "_function_cache", function))
         if code is None and hasattr(function, "graph"):
             code, cache = self.context.concrete.get(function, (None, 0))
             name = str(getattr(function.graph, "name", name))

@@ -7,7 +7,7 @@ explanation, never the program.
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any
 
@@ -27,6 +27,7 @@ from ...protocol.names import (
     TraceReason,
 )
 from ...safety.signal_handlers import let_through
+from .places import Traced
 
 #: Cached traces that are compared, newest first: a function with more has long been explained.
 _NEAREST_OF = 64
@@ -43,19 +44,17 @@ class Explainer:
         self._open: dict[int, list[tuple[Any, Any]]] = {}
         """By thread, the functions being traced, with their types: one that calls itself has no cache yet."""
 
-    def explain(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
-        cache = options.function_cache
-        cached = [] if cache is None else list(cache._primary)
-        function = function_of(options.python_function)
+    def explain(self, begun: Traced) -> tuple[Reason, ...]:
+        function, function_type = function_of(begun.python_function), begun.type
         being_traced = self._open.setdefault(get_ident(), [])
         around = [known for other, known in being_traced if other is function]
         being_traced.append((function, function_type))
-        if cached:
-            return _nearest(function_type, cached[-_NEAREST_OF:], options.scope_type)
+        if begun.known:
+            return _nearest(function_type, begun.known[-_NEAREST_OF:], begun.scope)
         if around:
             itself = Reason("", REASON_NEW_CONTEXT, "", "calls itself while it is traced")
             return tuple(_differences(around[-1], function_type)) or (itself,)
-        return (self._first(options, function_type),)
+        return (self._first(begun),)
 
     def done(self) -> None:
         """Record that the latest trace on this thread has ended."""
@@ -65,20 +64,20 @@ class Explainer:
         if not being_traced:
             self._open.pop(get_ident(), None)
 
-    def _first(self, options: Any, function_type: Any) -> Reason:
+    def _first(self, begun: Traced) -> Reason:
         """Explain the first trace of this function; its code may have been traced before."""
-        code = code_of(options.python_function)
+        code = code_of(begun.python_function)
         if code is None:
             return Reason("", REASON_FIRST, "", "")
         if id(code) not in self._caches and len(self._caches) >= _REMEMBERED:
-            return _first_trace(function_type)
+            return _first_trace(begun.type)
         _, caches = self._caches.setdefault(id(code), (code, set()))
         earlier = len(caches)
         if earlier < _REMEMBERED:
-            caches.add(id(options.function_cache) if options.function_cache is not None else 0)
+            caches.add(id(begun.cache) if begun.cache is not None else 0)
         if not earlier:
-            return _first_trace(function_type)
-        owner = _owner(options.python_function)
+            return _first_trace(begun.type)
+        owner = _owner(begun.python_function)
         # Ids of dead caches are reused, so this is a lower bound.
         count = f"number {earlier + 1} made from the same code"
         if owner:
@@ -119,7 +118,7 @@ def _owner(function: Any) -> str:
     return ""
 
 
-def _nearest(wanted: Any, cached: list[Any], scope: Any) -> tuple[Reason, ...]:
+def _nearest(wanted: Any, cached: Sequence[tuple[Any, Any]], scope: object) -> tuple[Reason, ...]:
     best: list[Reason] | None = None
     contexts = []
     for context, known in reversed(cached):

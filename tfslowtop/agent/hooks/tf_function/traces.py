@@ -17,13 +17,11 @@ from ...steps.streams import CALL
 from ..context import HookContext
 from ..patch import copy_metadata, hide_wrapper_frame
 from ..tracing_state import Tracing
+from .places import NAME, Traced, from_compiler, from_options, place_of
 from .reasons import Explainer
 from .unrolled import unrolled
 from .xla_shapes import Shapes
 
-#: TensorFlow 2.14 and later make every trace in this module.
-MODULE = "tensorflow.python.eager.polymorphic_function.tracing_compilation"
-_PLACE = "_create_concrete_function"
 #: Nanoseconds from which on the ops of a trace are examined.
 _LONG = 1_000_000_000
 #: Functions that are remembered by their line, and by their cache.
@@ -43,59 +41,68 @@ class TraceHook:
         self._emit, self._context, self._on_retrace = emit, context, on_retrace
         self._numbers: Counter[tuple[str, str, int]] = Counter()
         self._explainer = Explainer()
-        self._original: Callable[..., Any] | None = None
+        self._patched: tuple[Any, Callable[..., Any]] | None = None
         self._tracing = context.tracing if context is not None else Tracing()
         self._shapes = Shapes(context) if context is not None else None
 
-    def install(self) -> None:
-        module = sys.modules.get(MODULE)
-        original = getattr(module, _PLACE, None)
-        if module is None or original is None:
+    def install(self, module: str) -> None:
+        """Install the wrapper in a module that makes traces; `places.PLACES` has their names."""
+        owner = place_of(module)
+        if owner is None:
             version = version_of("tensorflow")
             self._emit(
                 Note(f"Retraces are not counted: TensorFlow {version} makes them in an unknown place.")
             )
             return
+        original = getattr(owner, NAME)
+        read = from_compiler if isinstance(owner, type) else from_options
 
-        def traced(function_type: Any, type_context: Any, func_graph: Any, options: Any) -> Any:
+        def traced(*args: Any, **kwds: Any) -> Any:
+            concrete: Any = None
+            begun: Traced | None = None
             reasons: tuple[Reason, ...] = ()
             start = time.perf_counter_ns()
-            concrete = None
             self._tracing.begin()
             try:
-                reasons = self._explain(function_type, options)
+                begun, reasons = self._begin(read, args)
                 start = time.perf_counter_ns()
-                concrete = original(function_type, type_context, func_graph, options)
+                concrete = original(*args, **kwds)
                 return concrete
             except BaseException as error:
                 hide_wrapper_frame(error)
                 raise
             finally:
                 wall = time.perf_counter_ns() - start
-                self._end(options, start, wall, reasons, concrete, sys._getframe())
+                self._end(begun, start, wall, reasons, concrete, sys._getframe())
 
         copy_metadata(traced, original)
-        self._original = original
-        setattr(module, _PLACE, traced)
+        self._patched = owner, original
+        setattr(owner, NAME, traced)
 
     def remove(self) -> None:
-        if self._original is not None:
-            setattr(sys.modules[MODULE], _PLACE, self._original)
-            self._original = None
+        if self._patched is not None:
+            owner, original = self._patched
+            setattr(owner, NAME, original)
+            self._patched = None
         if self._shapes is not None:
             self._shapes.remove()
 
-    def _explain(self, function_type: Any, options: Any) -> tuple[Reason, ...]:
+    def _begin(
+        self, read: Callable[..., Traced], args: tuple[Any, ...]
+    ) -> tuple[Traced | None, tuple[Reason, ...]]:
+        """Find out what is going to be traced, and why."""
+        begun = None
         try:
-            return self._explainer.explain(function_type, options)
+            begun = read(*args)
+            return begun, self._explainer.explain(begun)
         except Exception as error:
             let_through(error)
             self._emit(Note(f"A trace could not be explained: {type(error).__name__}: {error}"))
-            return ()
+            return begun, ()
 
     def _end(
         self,
-        options: Any,
+        begun: Traced | None,
         start: int,
         wall: int,
         reasons: tuple[Reason, ...],
@@ -106,8 +113,8 @@ class TraceHook:
         bits, nested = self._tracing.end()
         self._explainer.done()
         try:
-            name = str(getattr(options, "name", None) or "function")
-            code = code_of(getattr(options, "python_function", None))
+            name = begun.name if begun is not None else "function"
+            code = code_of(begun.python_function) if begun is not None else None
             place = (name, code.co_filename, code.co_firstlineno) if code else (name, "", 0)
             if place not in self._numbers and len(self._numbers) >= _MOST:
                 self._numbers.clear()
@@ -117,7 +124,7 @@ class TraceHook:
                 context.traces += 1
                 library = code is None or context.ownership.is_library(code.co_filename)
                 user = context.ownership.user_line(frame)
-                cache = id(getattr(options, "function_cache", None))
+                cache = id(begun.cache if begun is not None else None)
                 if cache in context.does or len(context.does) < _MOST:
                     context.does[cache] = context.does.get(cache, CALL) | bits
                 if concrete is not None and code is not None:
@@ -130,7 +137,7 @@ class TraceHook:
                         )
             if self._on_retrace is not None and code is not None and not (library or nested):
                 self._on_retrace(code, name, reasons)
-            jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
+            jit = begun is not None and bool(begun.attributes.get("_XlaMustCompile"))
             if concrete is not None and self._shapes is not None:
                 self._shapes.watch(concrete, name, jit)
             self._emit(
