@@ -61,12 +61,14 @@ def judge(case: corpus_run.Case, python: Path, variables: dict[str, str]) -> str
         file = Path(directory) / "result.json"
         command = [sys.executable, "-m", "tfslowtop", "--headless", "--json", file, "--python", python]
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **variables}
-        code = subprocess.run(
+        run = subprocess.run(
             [*command, "--attach", CORPUS / case.script], cwd=ROOT, env=environment, capture_output=True
-        ).returncode
+        )
         result = json.loads(file.read_text())
-    if code:
-        return f"{case.script}: it ended with {code}"
+    if run.returncode:
+        return f"{case.script}: it ended with {run.returncode}"
+    if b"AutoGraph could not" in run.stderr:
+        return f"{case.script}: AutoGraph complains about a hook"
     found = [f for f in result["findings"] if not causes()[f["cause"]].is_machines]
     if not found:
         return f"{case.script}: no finding" if case.cause else ""

@@ -113,6 +113,10 @@ def copy_metadata(wrapper: Callable[..., Any], original: Callable[..., Any]) -> 
     if isinstance(original, FunctionType) and not hasattr(original, "__wrapped__"):
         # Keras inspects with getfullargspec, which does not look behind wrappers.
         wrapper.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    if str(wrapper.__module__).startswith("tf_keras."):
+        # AutoGraph never converts code of TensorFlow's or of `keras`, but it tries code of tf_keras: it would
+        # find the source of the original behind the wrapper, fail, and print a warning.
+        wrapper.__module__ = "tensorflow"
     code = getattr(original, "__code__", None) or getattr(inspect.unwrap(original), "__code__", None)
     if code is not None and isinstance(wrapper, FunctionType):
         wrapper.__code__ = wrapper.__code__.replace(
