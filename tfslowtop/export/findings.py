@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ..agent.code.source_lines import source_lines
@@ -16,6 +17,18 @@ def find_change(f: Finding) -> Change | None:
     """Return the change in the user's own lines, or None where that cannot be written."""
     source = "".join(source_lines(f.file)) if f.file else ""
     return rewritten(f, source) if source else None
+
+
+def path_from_here(file: str) -> str:
+    """Return the path relative to the directory that tfslowtop was started in, if the file is below it."""
+    here = Path.cwd()
+    return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file
+
+
+def patch_name(file: str) -> str:
+    """Return the file's name in a patch, which must not be absolute: `git apply` refuses that."""
+    name = path_from_here(file)
+    return Path(name).name if Path(name).is_absolute() else name
 
 
 def describe_change(f: Finding, change: Change | None) -> str:
