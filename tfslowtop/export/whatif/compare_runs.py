@@ -22,8 +22,8 @@ _CHANCE = 1.1
 def effect(before: Observed, after: Observed) -> Effect | None:
     """Return what a change brought for a step; None where no step can be compared.
 
-    A faster run may be over before its step is recognised. Then it is measured by what both runs repeat as often,
-    if that is most of the time.
+    A faster run may be over before its step is recognised. Then it is measured by what both runs repeat as
+    often, if that is most of the time.
     """
     others = sorted(before.streams, key=lambda s: -s.seconds)
     for one in (*([before.step] if before.step else []), *others):

@@ -13,12 +13,13 @@ from ...diagnosis.finding import Finding
 from ...own_error import say
 from ...state.live_fixes import OfferedFix, promised_ratios
 from ...state.view import View
+from ...stats.effect import Effect
 from .trial import Trial
 
 #: Times that each fix is switched on, so that a drift of the machine cannot pass for an effect.
 _ROUNDS = 3
-#: Seconds with a fix, seconds without it in between, and seconds to wait for an answer.
-_ON, _OFF, _ANSWER = 5.0, 3.0, 30.0
+#: Seconds with a fix, or more until its effect is known; seconds without it in between; seconds for an answer.
+_ON, _ON_AT_MOST, _OFF, _ANSWER = 5.0, 20.0, 3.0, 30.0
 
 
 class LiveTrials:
@@ -82,6 +83,8 @@ class LiveTrials:
             trial.reason = "The function was not called again."
             self._finish()
         elif self._phase == "on":
+            if self._newest_effect(view, offer) is None and now < self._until + _ON_AT_MOST - _ON:
+                return
             self.collect(view)
             if self._round == _ROUNDS:
                 self._finish()
@@ -93,14 +96,26 @@ class LiveTrials:
 
     def collect(self, view: View) -> None:
         """Take what the newest toggle brought, if it switched the current fix on and was measured."""
-        marks = view.marks
-        if self._current is None or self._phase != "on" or not marks:
+        if self._current is None or self._phase != "on":
             return
-        (trial, offer), newest = self._current, marks[-1]
-        if newest.changed == (offer.id,) and offer.id in newest.fixes and newest.effect:
-            trial.effects.append(newest.effect)
+        trial, offer = self._current
+        effect = self._newest_effect(view, offer)
+        if effect is not None:
+            trial.effects.append(effect)
             trial.status, trial.reason = "kept", ""
         self._phase = "off"
+
+    @staticmethod
+    def _newest_effect(view: View, offer: OfferedFix) -> Effect | None:
+        newest = view.marks[-1] if view.marks else None
+        is_ours = newest is not None and newest.changed == (offer.id,) and offer.id in newest.fixes
+        return newest.effect if newest is not None and is_ours else None
+
+    def note_failure(self, words: str) -> None:
+        """Blame the fix that was on when the script failed."""
+        if self._current is not None and self._phase == "on":
+            trial, _ = self._current
+            trial.status, trial.reason = "failed", f"The script failed while it was on: {words}"
 
     def _finish(self) -> None:
         self._send(SetFixes(()))

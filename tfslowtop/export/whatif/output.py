@@ -67,6 +67,8 @@ def compare(before: Sequence[str], after: str, *, whole: bool) -> Comparison:
     if not whole:
         outputs = [rows[:most] for rows in outputs]
     *references, patched = outputs
+    if len(references) < 2:
+        return Comparison(None, "not compared: no second unpatched run tells what differs in any case")
     if not any(references) and not patched:
         return Comparison(None, "not compared: the script printed nothing")
     if len({len(rows) for rows in references}) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -73,8 +74,9 @@ class ProgramRun:
         self._argv, self._workspace, self._python, self._step = argv, workspace, python, step
         self._source: ScriptSource | None = None
         self._observed = Observed()
-        self._limit = 0.0
+        self._limit = self._sample = math.inf
         self._said = 0.0
+        self._stepped = math.inf
 
     def go(
         self,
@@ -82,14 +84,19 @@ class ProgramRun:
         seconds: float,
         texts: Mapping[str, bytes],
         on_view: Callable[[View], None] | None = None,
+        *,
+        sample: float = math.inf,
     ) -> Observed:
-        """Run it for at most so many seconds, with these texts in place of those of the original's files."""
+        """Run it with these texts in place of those of the original's files.
+
+        It is stopped after so many seconds, or `sample` seconds after its first step.
+        """
         say(f"tfslowtop: {what} …")
         space = self._workspace
         if space is not None:
             space.renew(texts)
             linecache.clearcache()  # the same paths now have other texts
-        self._limit, self._said = seconds, time.monotonic()
+        self._limit, self._sample, self._said = seconds, sample, time.monotonic()
         output = space.output if space is not None else None
         streams = [(output / name).open("wb") for name in ("stdout", "stderr")] if output else []
         try:
@@ -144,7 +151,9 @@ class ProgramRun:
             self._observed.written_outside |= self._workspace.written_outside(view.pid)
         if on_view is not None:
             on_view(view)
-        if now - run.started >= self._limit:
+        if view.iterations and math.isinf(self._stepped):
+            self._stepped = now
+        if now - run.started >= self._limit or now - self._stepped >= self._sample:
             self.stop()
         if now - self._said >= _PROGRESS and view.ended is None:
             self._said = now
@@ -159,9 +168,7 @@ class ProgramRun:
         observed.step = session.streams.all.get(session.step.stream.id) if session.step.stream else None
         observed.streams = tuple(session.streams.all.values())
         observed.findings = tuple(self.original(f) for f in view.findings)
-        if GAUGE_CPU_SECONDS in session.gauges:
-            first, last, _, _ = session.gauges.summary(GAUGE_CPU_SECONDS)
-            observed.cpu = last - first
+        observed.cpu = session.gauges.gained(GAUGE_CPU_SECONDS, session.since)
 
     def original(self, f: Finding) -> Finding:
         """Return a finding about the original's files."""

@@ -27,12 +27,13 @@ from .program_run import Observed, ProgramRun
 from .trial import Measured, Trial
 from .workspace import TooLargeError, Workspace
 
-#: The part of the time that the first run may take.
-_FIRST = 1 / 3
+#: The part of the time that the first run may take, and seconds after which one that seems to have no end is
+#: stopped once its live fixes are tried.
+_FIRST, _FIRST_AT_MOST = 1 / 3, 80.0
 #: Seconds of a run that has nothing more to try, before it is stopped.
 _NOTHING_NEW = 20.0
-#: Seconds of each further run of a script that does not end by itself, and the least that is worth a run.
-_SAMPLE, _LEAST = 30.0, 8.0
+#: Seconds of steps in each further run of a script without an end, and the least time that is worth a run.
+_SAMPLE, _LEAST = 20.0, 8.0
 #: How many times as long as the control a patched run may take, and seconds beyond that.
 _LONGER, _MARGIN = 2.0, 10.0
 #: Changes that are tried at most.
@@ -63,7 +64,7 @@ class WhatIf:
         self._texts = Texts()
         self._live: LiveTrials | None = None
         self._tried: set[tuple[CauseId, str, str]] = set()
-        self._last_new = 0.0
+        self._began = self._last_new = 0.0
         self.trials: list[Trial] = []
         self.first = Observed()
         self.advice: list[Finding] = []
@@ -97,7 +98,7 @@ class WhatIf:
         program = self._program()
         self._live = live = LiveTrials(program.send)
         where = "in a private copy of its directory" if self._workspace else "in its directory"
-        self._last_new = time.monotonic()
+        self._began = self._last_new = time.monotonic()
         self.first = program.go(
             f"running the script {where}", self._max * _FIRST, {}, lambda view: self._look(program, view)
         )
@@ -106,7 +107,9 @@ class WhatIf:
             trial.finding = program.original(trial.finding)
         if self.first.error is not None:
             raise self.first.error
-        if not self.first.was_interrupted and not self.first.failed:
+        if self.first.failed:
+            live.note_failure(self.first.last_words)
+        if not self.first.was_interrupted and (live.was_switched_on or not self.first.failed):
             self._try_patches()
         patched = {t.finding.key for t in self.trials if t.how == "patched"}
         # A short script ends before a live fix can be measured; then the patched copy tells.
@@ -123,9 +126,13 @@ class WhatIf:
         now = time.monotonic()
         if view.ended is not None:
             self._live.collect(view)
-        elif self._live.look(view) or not view.iterations:
+            return
+        if self._live.look(view) or not view.iterations:
             self._last_new = now
-        elif now - self._last_new > _NOTHING_NEW and (self._workspace is None or not view.findings):
+            return
+        is_quiet = now - self._last_new > _NOTHING_NEW
+        was_long = bool(self._live.trials) and now - self._began > _FIRST_AT_MOST
+        if was_long or (is_quiet and (self._workspace is None or not view.findings)):
             program.stop()
 
     # Patched copies
@@ -136,7 +143,7 @@ class WhatIf:
         spoilt = self._live is not None and self._live.was_switched_on
         unpatched = base_runs = [] if spoilt else [first]
         base = first
-        while len(self._tried) < _MOST_TRIALS and (found := self._next(base.findings)) is not None:
+        while len(self.trials) < _MOST_TRIALS and (found := self._next(base.findings)) is not None:
             f, texts = found
             trial = Trial(f, "patched", f.fix.summary, promised_ratios(f), diff=texts.diff(self._texts))
             self.trials.append(trial)
@@ -147,14 +154,18 @@ class WhatIf:
                 control = self._again("running it once more without a change", {}, first)
                 if control is None or control.was_interrupted:
                     return
+                if control.failed:
+                    return
                 unpatched = base_runs = [*unpatched, control]
             run = self._again(f"running it with a change at {f.where} ({f.cause})", texts.encoded, control)
             if run is None or run.was_interrupted:
                 trial.reason = "It was interrupted." if run else "There was no time left to run it."
                 return
-            self._judge(trial, base_runs, (first, control), run)
+            self._judge(trial, base_runs, (control,) if first.failed else (first, control), run)
             if trial.is_worth_it:
                 is_second = base is not first
+                new = set(texts.lines(f.file)) - set(self._texts.lines(f.file))
+                self._tried |= {(f.cause, f.symbol, row.strip()) for row in new}  # not once more
                 self._texts, base, base_runs = texts, run, [run]
                 self.total = whole_run(unpatched, run) if is_second else None
 
@@ -187,10 +198,12 @@ class WhatIf:
     def _again(self, what: str, texts: Mapping[str, bytes], like: Observed) -> Observed | None:
         """Run it once more, for as long as what it is compared with; None if there is no time left."""
         left = self._until - time.monotonic()
-        wanted = _SAMPLE if self.first.stopped else _LONGER * like.wall + _MARGIN
         if left < _LEAST:
             return None
-        observed = self._program().go(what, min(left, wanted), texts)
+        if self.first.stopped:
+            observed = self._program().go(what, left, texts, sample=_SAMPLE)
+        else:
+            observed = self._program().go(what, min(left, _LONGER * like.wall + _MARGIN), texts)
         if observed.error is not None:
             raise observed.error
         return observed
