@@ -140,6 +140,23 @@ def test_a_decorated_function_is_not_decorated_again():
     assert rewritten(found("eager-step", 6), source) is None
 
 
+def test_a_function_moves_out_of_the_loop_that_calls_it():
+    source = "for x in data:\n    @tf.function\n    def step(y):\n        return y + 1\n    z = step(x)\n"
+    change = rewritten(found("function-recreated", 5, "step"), source)
+    assert change is not None and change.after.startswith(
+        "@tf.function\ndef step(y):\n    return y + 1\nfor x"
+    )
+    reads = source.replace("y + 1", "y + x")
+    assert rewritten(found("function-recreated", 5, "step"), reads) is None
+
+
+@pytest.mark.parametrize("use", ["print(losses[-10:])", "tf.stack(losses)", "json.dump(losses, f)"])
+def test_a_list_that_is_needed_as_one_stays_a_list(use):
+    source = f"losses = []\nfor x in data:\n    losses.append(f(x))\n{use}\n"
+    assert rewritten(found("python-leak", 3, "losses"), source) is None
+    assert rewritten(found("python-leak", 3, "losses"), source.replace(use, "print(len(losses))")) is not None
+
+
 def test_a_statement_that_depends_on_the_iteration_stays_in_the_loop():
     source = "for lr in rates:\n    opt = Adam(lr)\n    rate = lr / 2\n    other = Adam(rate)\n"
     assert rewritten(found("optimizer-recreated", 2), source) is None

@@ -31,14 +31,10 @@ def patch_name(file: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def describe_change(f: Finding, change: Change | None) -> str:
-    """Return the change as text, or the cause's example where there is none."""
-    return f"# before\n{change.before}\n# after\n{change.after}" if change else f.fix.code
-
-
 def code(f: Finding) -> str:
-    """Return the change in the user's own lines, or the cause's example where that cannot be written."""
-    return describe_change(f, find_change(f))
+    """Return the change in the user's own lines, or nothing where that cannot be written."""
+    change = find_change(f)
+    return f"# before\n{change.before}\n# after\n{change.after}" if change else ""
 
 
 def finding(f: Finding) -> dict[str, Any]:
@@ -55,7 +51,12 @@ def finding(f: Finding) -> dict[str, Any]:
         "confidence": f.confidence,
         "sentence": readable(f.sentence),
         "evidence": dict(f.evidence),
-        "fix": {"summary": f.fix.summary, "code": code(f), "live": f.fix.live},
+        "fix": {
+            "summary": f.fix.summary,
+            "code": code(f) or None,
+            "example": f.fix.code or None,
+            "live": f.fix.live,
+        },
         "mechanism": f.mechanism,
         "expect": f.expect or None,
         "scenario": f.scenario,

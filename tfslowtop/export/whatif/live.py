@@ -18,7 +18,7 @@ from .trial import Trial
 
 #: Times that each fix is switched on, so that a drift of the machine cannot pass for an effect.
 _ROUNDS = 3
-#: Seconds with a fix, or more until its effect is known; seconds without it in between; seconds for an answer.
+#: Seconds with a fix, or more until its effect is known; without it in between; to wait for an answer.
 _ON, _ON_AT_MOST, _OFF, _ANSWER = 5.0, 20.0, 3.0, 30.0
 
 

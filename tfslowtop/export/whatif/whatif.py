@@ -116,7 +116,7 @@ class WhatIf:
         self.trials = [
             t for t in self.trials if t.how == "patched" or not t.is_open or t.finding.key not in patched
         ]
-        tried = {t.finding.key for t in self.trials}
+        tried = {t.finding.key for t in self.trials if not t.is_open}
         self.advice = [
             f for f in self.first.findings if f.key not in tried and not causes()[f.cause].is_machines
         ]
