@@ -112,7 +112,7 @@ def test_a_script_without_end_is_tried_live_and_then_patched(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     Path("script.py").write_text(ENDLESS)
-    result = WhatIf(["script.py"], max_seconds=240.0)
+    result = WhatIf(["script.py"], max_seconds=300.0)
     result.go()
     by_how = {trial.how: trial for trial in result.trials}
     assert (by_how["live"].status, by_how["live"].same) == ("kept", True), by_how

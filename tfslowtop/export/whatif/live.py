@@ -13,13 +13,15 @@ from ...diagnosis.finding import Finding
 from ...own_error import say
 from ...state.live_fixes import OfferedFix, promised_ratios
 from ...state.view import View
-from ...stats.effect import Effect
+from ...stats.effect import LEAST_AFTER, Effect
 from .trial import Trial
 
 #: Times that each fix is switched on, so that a drift of the machine cannot pass for an effect.
 _ROUNDS = 3
 #: Seconds with a fix, or more until its effect is known; without it in between; to wait for an answer.
 _ON, _ON_AT_MOST, _OFF, _ANSWER = 5.0, 20.0, 3.0, 30.0
+#: Steps before a fix is switched on: without them there is nothing to compare with.
+_LEAST_BEFORE = LEAST_AFTER + 2
 
 
 class LiveTrials:
@@ -46,6 +48,8 @@ class LiveTrials:
         return self._current is not None
 
     def _next(self, view: View) -> tuple[Finding, OfferedFix] | None:
+        if view.iterations < _LEAST_BEFORE:
+            return None
         offers = {offer.id: offer for offer in view.offers if offer.id not in self._tried}
         return next(
             ((f, offers[f.fix.live]) for f in with_symptoms(view.findings) if f.fix.live in offers), None

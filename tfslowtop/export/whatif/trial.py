@@ -14,6 +14,8 @@ from ...stats.effect import Effect, Ratio
 How = Literal["live", "patched"]
 Status = Literal["kept", "refused", "rolled-back", "failed"]
 
+#: The reason of a trial that nothing has become of.
+_ENDED = "The script ended before it could be measured."
 #: Causes whose fix saves waiting and not work.
 _WAITING = (INPUT_BOUND, OUTPUT_BOUND)
 
@@ -70,7 +72,7 @@ class Trial:
     promised: tuple[float, float]
     """How many times faster a step should get, at least and at most; 0 if unknown."""
     status: Status = "failed"
-    reason: str = "The script ended before it could be measured."
+    reason: str = _ENDED
     effects: list[Effect] = field(default_factory=list)
     whole: Measured | None = None
     """What the change brings for the whole run, if that was measured."""
@@ -82,7 +84,7 @@ class Trial:
     @property
     def is_open(self) -> bool:
         """Whether the script ended before anything could be said."""
-        return self.status == "failed" and self.how == "live"
+        return self.status == "failed" and self.reason == _ENDED
 
     @property
     def measured(self) -> Measured | None:

@@ -15,6 +15,7 @@ from ...diagnosis.finding import Finding
 from ...diagnosis.names import CauseId
 from ...diagnosis.registry import causes
 from ...own_error import say
+from ...sources.script import ScriptSource
 from ...state.live_fixes import promised_ratios
 from ...state.view import View
 from ..files import ResultFile, as_json
@@ -53,8 +54,6 @@ class WhatIf:
         max_seconds: float = 300.0,
     ) -> None:
         """Raise SourceError if the script cannot run or the file cannot be written; start nothing yet."""
-        from ...sources.script import ScriptSource
-
         ScriptSource(argv, python=python, headless=True).check()
         self._argv, self._python, self._step = argv, python, step
         self._file = ResultFile(json) if json else None
