@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,18 +17,25 @@ from paths import ROOT
 #: Files that take longest, in that order. They start first, so that none of them runs alone at the end.
 LONGEST = (
     "corpus/test_diagnosis_corpus.py",
-    "unit/test_steps.py",
     "integration/faults/test_program.py",
+    "integration/test_live_fixes.py",
+    "unit/test_steps.py",
     "integration/faults/test_signals.py",
     "integration/faults/test_surroundings.py",
-    "terminal/test_ui_screens.py",
     "terminal/test_terminal.py",
+    "terminal/test_ui_screens.py",
+    "integration/test_whatif.py",
     "integration/test_machine_for_real.py",
     "terminal/test_ui_snapshots.py",
     "terminal/test_ui_machine.py",
-    "terminal/test_ui_script.py",
     "integration/test_attach.py",
     "integration/test_hooks.py",
+    "terminal/test_ui_script.py",
+    "integration/test_catalogue.py",
+    "integration/test_own_errors.py",
+    "corpus/test_diagnosis_recorded.py",
+    "integration/test_sensors_host.py",
+    "integration/test_check.py",
 )
 
 
@@ -90,7 +98,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure() -> None:
-    """Undo what a shell makes a background job ignore, Ctrl-C and hang-up: programs under test inherit it."""
+    """Let no process compile what another has compiled, and undo what a shell makes a background job ignore.
+
+    Containers often have PYTHONDONTWRITEBYTECODE, with which a start of tfslowtop takes half as long again.
+    Programs under test would inherit that Ctrl-C and hang-up are ignored.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for number, usual in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGQUIT, signal.SIG_DFL),

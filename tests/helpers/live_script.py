@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import select
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
+
+import pytest
+from paths import HELPERS, ROOT
 
 from tfslowtop.agent.protocol import events
+from tfslowtop.sources import direct_script
 from tfslowtop.sources.script import ScriptSource
 
 #: The start of each script: `running()` is true until the test creates the file `stop`.
@@ -21,6 +30,55 @@ def running():
     time.sleep(0.002)
     return not os.path.exists("stop")
 """
+
+
+class Forked:
+    """What a `Popen` is to a source: a script that runs in a fork of the server."""
+
+    def __init__(
+        self, server: subprocess.Popen[str], argv: Sequence[str], env: Mapping[str, str], cwd: str
+    ) -> None:
+        assert server.stdin and server.stdout
+        self._answers = server.stdout
+        server.stdin.write(json.dumps({"argv": argv[1:], "environment": dict(env), "cwd": cwd}) + "\n")
+        server.stdin.flush()
+        self.pid = int(self._answers.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._answers], [], [], 0)[0]:
+            self.returncode = int(self._answers.readline())
+        return self.returncode
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            self.returncode = int(self._answers.readline())
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+
+@contextlib.contextmanager
+def forking() -> Iterator[None]:
+    """Let the scripts of all sources be forks of one process that has imported TensorFlow."""
+    server = subprocess.Popen(
+        [sys.executable, str(HELPERS / "fork_server.py")],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+
+    def start(argv: Sequence[str], *, env: Mapping[str, str], cwd: str, **_streams: object) -> Forked:
+        return Forked(server, argv, env, cwd)
+
+    with server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct_script, "subprocess", SimpleNamespace(Popen=start))
+        yield
+        assert server.stdin
+        server.stdin.close()
 
 
 class LiveScript:

@@ -17,7 +17,7 @@ from tfslowtop.scenario import Params
 
 ITERATIONS = 3
 #: Sizes at which results can be compared as well, for scenarios that would take most of the time.
-SMALLER = {"eager_matmul": {"size": "300"}, "temporaries": {"size": "100000"}}
+SMALLER = {"eager_matmul": {"size": "100"}, "temporaries": {"size": "100000"}}
 
 
 def plain(value: object) -> object:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
-from live_script import LiveScript
+from live_script import LiveScript, forking
 
 from tfslowtop.agent.protocol import events
 
 pytestmark = pytest.mark.tensorflow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_import_of_tensorflow() -> Iterator[None]:
+    with forking():
+        yield
+
 
 #: Ends each script: how many results were wrong.
 RESULT = """

@@ -124,7 +124,13 @@ def wait_until(condition) -> None:
         time.sleep(0.02)
 
 
-SLEEPER = "import time\ndef setup(p): pass\ndef iteration(s, fixes, i): time.sleep(0.005)\n"
+SLEEPER = """
+import time
+def setup(p): pass
+def iteration(s, fixes, i):
+    open(PATH, "w").close()
+    time.sleep(0.005)
+"""
 
 
 @pytest.mark.parametrize(
@@ -140,7 +146,8 @@ def test_what_a_watcher_left_goes_at_the_next_start(command, number, left, scena
         count = tmp_path / "count"
         arguments = ["--headless", "--attach", str(SCRIPTS / "runs.py"), str(count), "import", "60"]
         if command == "run":
-            arguments = ["run", str(scenario_file(SLEEPER)), "--seconds", "600"]
+            scenario = scenario_file(SLEEPER.replace("PATH", repr(str(count))))
+            arguments = ["run", str(scenario), "--seconds", "600"]
         watcher = subprocess.Popen(
             [*TFSLOWTOP, *arguments], env=env, stdout=subprocess.DEVNULL, start_new_session=True
         )
@@ -149,8 +156,7 @@ def test_what_a_watcher_left_goes_at_the_next_start(command, number, left, scena
             patch.setenv("XDG_RUNTIME_DIR", directory)
             other = Listener()  # while it lives, nothing is taken from it
             assert len(list(home.glob("tfslowtop-*/agent"))) == 2
-            if command == "attach":
-                wait_until(count.exists)
+            wait_until(count.exists)  # a signal during its start would be another test
             watcher.send_signal(number)
             assert watcher.wait(60) == (143 if number == signal.SIGTERM else -number)
             assert len(list(home.glob("tfslowtop-*/agent"))) == 1 + left
