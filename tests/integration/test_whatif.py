@@ -115,10 +115,10 @@ def test_a_script_without_end_is_tried_live_and_then_patched(tmp_path, monkeypat
     result = WhatIf(["script.py"], max_seconds=300.0)
     result.go()
     by_how = {trial.how: trial for trial in result.trials}
-    assert (by_how["live"].status, by_how["live"].same) == ("kept", True), by_how
+    assert (by_how["live"].status, by_how["live"].same) == ("kept", True), by_how["live"].reason
     assert by_how["live"].measured.low <= by_how["live"].measured.ratio <= by_how["live"].measured.high
     # It prints nothing, so that nothing can be said about its results.
-    assert (by_how["patched"].status, by_how["patched"].same) == ("kept", None), by_how
+    assert (by_how["patched"].status, by_how["patched"].same) == ("kept", None), by_how["patched"].reason
     assert "scale(x, tf.constant(n))" in result.diff and result.worth_changing
 
 

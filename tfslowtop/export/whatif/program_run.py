@@ -23,6 +23,8 @@ from .workspace import Workspace
 
 #: Seconds between two sentences about a run that goes on.
 _PROGRESS = 20.0
+#: Steps that a sample should have, and how many times as long it may take for them.
+_LEAST_STEPS, _LONGER = 40, 4.0
 #: Characters of a failed run's last words that are shown.
 _LAST_WORDS = 300
 
@@ -153,7 +155,9 @@ class ProgramRun:
             on_view(view)
         if view.iterations and math.isinf(self._stepped):
             self._stepped = now
-        if now - run.started >= self._limit or now - self._stepped >= self._sample:
+        # A sample of slow steps takes longer.
+        enough = self._sample if view.iterations >= _LEAST_STEPS else _LONGER * self._sample
+        if now - run.started >= self._limit or now - self._stepped >= enough:
             self.stop()
         if now - self._said >= _PROGRESS and view.ended is None:
             self._said = now
