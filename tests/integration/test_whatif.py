@@ -119,7 +119,7 @@ def test_a_script_without_end_is_tried_live_and_then_patched(tmp_path, monkeypat
     assert by_how["live"].measured.low <= by_how["live"].measured.ratio <= by_how["live"].measured.high
     # It prints nothing, so that nothing can be said about its results.
     assert (by_how["patched"].status, by_how["patched"].same) == ("kept", None), by_how["patched"].reason
-    assert "scale(x, tf.constant(n))" in result.diff and result.worth_changing
+    assert "scale(x, tf.constant(n, tf.float32))" in result.diff and result.worth_changing
 
 
 def test_a_healthy_script_gets_nothing(tmp_path):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...diagnosis.finding import Finding
-from ...diagnosis.names import CauseId
+from ...diagnosis.names import RETRACE_PYTHON_VALUE, CauseId
 from ...diagnosis.registry import causes
 from ...own_error import say
 from ...sources.script import ScriptSource
@@ -62,6 +63,7 @@ class WhatIf:
         self._workspace: Workspace | None = None
         self._texts = Texts()
         self._live: LiveTrials | None = None
+        self._retry: Finding | None = None
         self._tried: set[tuple[CauseId, str, str]] = set()
         self._began = self._last_new = 0.0
         self.trials: list[Trial] = []
@@ -151,9 +153,8 @@ class WhatIf:
                 continue
             if control is None:
                 control = self._again("running it once more without a change", {}, first)
-                if control is None or control.was_interrupted:
-                    return
-                if control.failed:
+                if control is None or control.was_interrupted or control.failed:
+                    trial.reason = "The script could not be run once more without a change."
                     return
                 unpatched = base_runs = [*unpatched, control]
             run = self._again(f"running it with a change at {f.where} ({f.cause})", texts.encoded, control)
@@ -161,6 +162,11 @@ class WhatIf:
                 trial.reason = "It was interrupted." if run else "There was no time left to run it."
                 return
             self._judge(trial, base_runs, (control,) if first.failed else (first, control), run)
+            has_failed = trial.status == "failed"
+            if f.cause == RETRACE_PYTHON_VALUE and f.evidence.get("dtypes"):
+                del self.trials[-1 if has_failed else -2]  # it is told once, with another dtype or without
+            elif has_failed:
+                self._retry = _with_dtype(f)
             if trial.is_worth_it:
                 is_second = base is not first
                 new = set(texts.lines(f.file)) - set(self._texts.lines(f.file))
@@ -170,6 +176,9 @@ class WhatIf:
 
     def _next(self, findings: Sequence[Finding]) -> tuple[Finding, Texts] | None:
         """Return the next finding with a change that can be written as a patch, and the texts with it."""
+        again, self._retry = self._retry, None
+        if again is not None and (texts := self._texts.with_change(again)) is not None:
+            return again, texts
         for f in findings:
             lines = self._texts.lines(f.file) if f.file else []
             line = lines[f.line - 1].strip() if 0 < f.line <= len(lines) else ""
@@ -246,3 +255,11 @@ class WhatIf:
     def table(self, *, with_diff: bool = True) -> str:
         diff = self.diff if with_diff else ""
         return report.table(self.trials, self.advice, self.total, diff, self.note)
+
+
+def _with_dtype(f: Finding) -> Finding | None:
+    """Return a finding whose change converts a number to another dtype, if that is what it is about."""
+    if f.cause != RETRACE_PYTHON_VALUE:
+        return None
+    is_whole = "int" in str(f.evidence.get("example"))
+    return replace(f, evidence={**f.evidence, "dtypes": ["float32" if is_whole else "float64"]})
