@@ -90,7 +90,7 @@ def compare(before: Sequence[str], after: str, *, whole: bool) -> Comparison:
     if not same:
         return Comparison(
             None,
-            f"not compared: without the change, {_count(skipped)} differ from run to run; is a seed missing?",
+            f"not compared: the output differs from run to run without the change, too ({_count(skipped)})",
         )
     return Comparison(True, f"{_count(same)} the same{apart}")
 
