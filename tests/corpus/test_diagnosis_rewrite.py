@@ -34,7 +34,7 @@ CORPUS = {
     "ocr_service": ("", {}, "with tf.Session(graph=self.graph) as sess:"),
     "meta_step": ("Adam", {}, "optimizer = tf.keras.optimizers.Adam(learning_rate=0.001)\ndef train_step():"),
     "eval_probe": ("", {}, "batches = iter(val.repeat())\nfor step in range(20):\n    batch = next(batches)"),
-    "cartpole_scores": ("", {}, "q = model(state[None], training=False).numpy()"),
+    "cartpole_scores": ("model.predict", {}, "q = model.predict_on_batch(state[None])"),
     "augment_images": ("", {}, "ds = ds.map(augment, num_parallel_calls=tf.data.AUTOTUNE)"),
     "checkpoint_often": ("", {}, "if step % 100 == 0:\n    manager.save()"),
     "tidy_memory": ("gc", {}, "gc.freeze()\nfor i in range(12):"),
@@ -75,11 +75,13 @@ CHANGES = [
     ("host-sync", "", "for x in data:\n    out.append(f(x).numpy())\n", 2, "out.append(f(x))\n# after the loop: np.array(out)"),
     ("session-per-step", "", "for x in data:\n    with tf.Session() as s:\n        s.run(y)\n", 2,
      "with tf.Session() as s:\n    for x in data:\n        s.run(y)"),
+    ("session-per-step", "", "for x in data:\n    a(x)\n    with tf.Session() as s:\n        s.run(y)\n    b(x)\n", 3,
+     "with tf.Session() as s:\n    for x in data:\n        a(x)\n        s.run(y)\n        b(x)"),
     ("session-leak", "", "s = tf.InteractiveSession()\n", 1, "with tf.Session() as s:\n    ..."),
     ("eager-step", "", "def train(x):\n    y = x + 1\n    return y\n", 2, "@tf.function\ndef train(x):"),
     ("eager-step", "", "def train(x):\n    return x\n\ndef main():\n    for x in data:\n        y = train(x)\n", 6,
      "@tf.function\ndef train(x):"),
-    ("predict-loop", "", "for s in states:\n    model.fit(s, t, epochs=1)\n", 2, "model.train_on_batch(s, t)"),
+    ("predict-loop", "model.fit", "for s in states:\n    model.fit(s, t, epochs=1)\n", 2, "model.train_on_batch(s, t)"),
     ("retrace-structure", "f", "def f(a, b): pass\nf(1, parts)\n", 2, "f(1, tf.stack(parts))"),
     ("retrace-python-value", "f", "@tf.function\ndef f(é, n): pass\nf('ü', n=i * 2)\n", 3, "f('ü', n=tf.constant(i * 2))"),
 ]  # fmt: skip
@@ -88,9 +90,49 @@ CHANGES = [
 @pytest.mark.parametrize(("cause", "symbol", "source", "line", "wanted"), CHANGES)
 def test_changes(cause, symbol, source, line, wanted):
     argument = {"retrace-structure": "b", "retrace-python-value": "n"}.get(cause, "")
-    change = rewritten(found(cause, line, symbol, argument=argument, entry_bytes=4.0), source)
+    change = rewritten(found(cause, line, symbol, argument=argument, entry_bytes=4.0, batches=1), source)
     assert change is not None and change.after == wanted
     ast.parse(change.after.replace("def train(x):", "def train(x): pass"))
+
+
+UNSAFE = {
+    "environment": "    nxt, r = env.step(x)\n    return nxt",
+    "numpy": "    return np.tanh(x)",
+    "numpy function": "    return np.argmax(f(x))",
+    "value": "    return f(x).numpy()",
+    "print": "    print(x)\n    return x",
+    "append": "    seen.append(x)\n    return x",
+    "attribute": "    self.x = x\n    return x",
+    "called function": "    return helper(x)",
+    "new variable": "    w = tf.Variable(x)\n    return w * x",
+}
+
+
+@pytest.mark.parametrize("body", UNSAFE.values(), ids=UNSAFE)
+def test_a_step_that_is_more_than_a_graph_is_not_decorated(body):
+    source = f"def helper(x):\n    print(x)\n\ndef train(x):\n{body}\n\nfor x in data:\n    y = train(x)\n"
+    line = len(source.splitlines())
+    assert rewritten(found("eager-step", line), source) is None
+    safe = source.replace(body, "    return tf.tanh(tf.reduce_sum(x))")
+    assert rewritten(found("eager-step", len(safe.splitlines())), safe) is not None
+
+
+def test_a_step_that_gets_a_counter_is_not_decorated():
+    source = "def train(x, n):\n    return x * n\n\nfor i in range(9):\n    y = train(x, i)\n"
+    assert rewritten(found("eager-step", 5), source) is None
+
+
+@pytest.mark.parametrize(
+    ("symbol", "call"),
+    [
+        ("model.fit", "h = model.fit(x, y)"),  # its result is used
+        ("model.fit", "model.fit(x, y, epochs=3)"),
+        ("model.predict", "p = model.predict(x, callbacks=[c])"),
+        ("model.evaluate", "l = model.evaluate(x, y)"),  # test_on_batch adds to earlier metrics
+    ],
+)
+def test_a_call_that_does_more_than_one_batch_is_left_alone(symbol, call):
+    assert rewritten(found("predict-loop", 2, symbol, batches=1), f"for x, y in data:\n    {call}\n") is None
 
 
 def test_a_decorated_function_is_not_decorated_again():
@@ -98,10 +140,29 @@ def test_a_decorated_function_is_not_decorated_again():
     assert rewritten(found("eager-step", 6), source) is None
 
 
+def test_a_function_moves_out_of_the_loop_that_calls_it():
+    source = "for x in data:\n    @tf.function\n    def step(y):\n        return y + 1\n    z = step(x)\n"
+    change = rewritten(found("function-recreated", 5, "step"), source)
+    assert change is not None and change.after.startswith(
+        "@tf.function\ndef step(y):\n    return y + 1\nfor x"
+    )
+    reads = source.replace("y + 1", "y + x")
+    assert rewritten(found("function-recreated", 5, "step"), reads) is None
+
+
+@pytest.mark.parametrize("use", ["print(losses[-10:])", "tf.stack(losses)", "json.dump(losses, f)"])
+def test_a_list_that_is_needed_as_one_stays_a_list(use):
+    source = f"losses = []\nfor x in data:\n    losses.append(f(x))\n{use}\n"
+    assert rewritten(found("python-leak", 3, "losses"), source) is None
+    assert rewritten(found("python-leak", 3, "losses"), source.replace(use, "print(len(losses))")) is not None
+
+
 def test_a_statement_that_depends_on_the_iteration_stays_in_the_loop():
     source = "for lr in rates:\n    opt = Adam(lr)\n    rate = lr / 2\n    other = Adam(rate)\n"
     assert rewritten(found("optimizer-recreated", 2), source) is None
     assert rewritten(found("optimizer-recreated", 4), source) is None
+    chain = "for x in data:\n    ds = f(y)\n    ds = ds.batch(2)\n    g(ds)\n"
+    assert rewritten(found("dataset-recreated", 2), chain) is None
 
 
 @pytest.mark.parametrize("cause", registry.causes())

@@ -335,7 +335,7 @@ def test_closing_without_being_asked_to_stop_leaves_the_script_alone(run):
 
 def test_when_our_standard_output_is_data_the_scripts_goes_to_standard_error(capfd):
     code = "import sys; print('out'); print('err', file=sys.stderr)"
-    source = ScriptSource(["-u", "-c", code], env=environment(), headless=True, stdout_to_stderr=True)
+    source = ScriptSource(["-u", "-c", code], env=environment(), headless=True, stdout=2)
     source.start()
     collect(source)
     source.close()

@@ -411,8 +411,12 @@ model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu
 x = np.random.default_rng(0).normal(size=(4, 8)).astype("float32")
 expected = model.predict(x, verbose=0)
 wrong = 0
+batch = model.predict_on_batch
+model.predict_on_batch = lambda x: (time.sleep(0.05), batch(x))[1]  # the other ways return tensors
 while running():
-    wrong += not np.allclose(model.predict(x, verbose=0), expected, rtol=1e-4, atol=1e-5)
+    made = model.predict(x, verbose=0)
+    wrong += not np.allclose(made, expected, rtol=1e-4, atol=1e-5)
+    made[0] = 0.0
 """
 
 

@@ -22,6 +22,11 @@ def print_text(text: str) -> int:
     return _write(f"{text}\n".encode(encoding, "backslashreplace"))
 
 
+def print_bytes(data: bytes) -> int:
+    """Write bytes as they are; return the exit code."""
+    return _write(data)
+
+
 def _write(data: bytes) -> int:
     from ..export.files import write_out
 

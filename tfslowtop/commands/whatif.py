@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import argparse
 
+from ..clean import clean
 from ..errors import UsageError
 from ..exit_codes import FAILED, NOT_JUDGED, SUCCESS
-from ..own_error import report_bug, say
+from ..own_error import describe_end, report_bug, say
 from .headless import add_watch_options, warn_of_misplaced
-from .output import print_text
+from .output import print_bytes, print_text
 from .parser import Parser
 
-HELP = "try fixes in your running script, and measure what each brings"
+HELP = "try changes on copies of your script, and measure what each brings"
 
-#: Seconds after which the script is stopped, unless --max-seconds says otherwise: time for several fixes.
+#: Seconds for all runs, unless --max-seconds says otherwise: time for several changes.
 _MAX_SECONDS = 300.0
 _EPILOG = """\
 Put the options before the script; everything after it belongs to the script.
-Each fix is switched on and off several times inside the running script; no
-file is changed. The script is stopped, with Ctrl-C first, once all fixes are
-tried. Its own output goes to standard error.
+It runs several times in a private copy of its directory, so that no file of
+yours is changed: first watched, with the fixes that work while it runs, then
+unchanged, then once for each change that can be written as a patch. What it
+prints is compared and not shown; it reads nothing from standard input.
 
 exit codes:
   0   nothing is worth changing
@@ -32,9 +34,12 @@ exit codes:
 
 def add_arguments(parser: Parser) -> None:
     parser.usage = "tfslowtop whatif [options] SCRIPT [ARGS ...]"
-    parser.description = "Run a script, try the fixes that work while it runs, and measure what each brings."
+    parser.description = "Run a script, try what would make it faster, and measure each change."
     parser.epilog = _EPILOG
-    add_watch_options(parser, max_seconds=f"stop the script after N seconds (default: {_MAX_SECONDS:.0f})")
+    add_watch_options(parser, max_seconds=f"take at most N seconds in all (default: {_MAX_SECONDS:.0f})")
+    parser.add_argument(
+        "--diff", action="store_true", help="print only the patch with all recommended changes"
+    )
     parser.add_argument(
         "script", metavar="SCRIPT ...", nargs=argparse.REMAINDER, help="the script and its own arguments"
     )
@@ -56,16 +61,20 @@ def run(options: argparse.Namespace) -> int:
         max_seconds=options.max_seconds or _MAX_SECONDS,
     )
     try:
-        ended = whatif.go()
+        whatif.go()
     except Exception as error:
         from ..errors import UserError
 
         if isinstance(error, UserError):
             raise
         return report_bug(error, "")
-    if options.json != "-":
+    if options.diff and options.json != "-":
+        say(whatif.table(with_diff=False))
+        print_bytes(whatif.diff.encode("utf-8", "backslashreplace"))
+    elif options.json != "-":
         print_text(whatif.table())
-    if ended is not None and ended.code and not whatif.was_stopped and not whatif.trials:
-        say(f"tfslowtop: {ended.how}")
+    if whatif.first.failed and not whatif.trials:
+        why = f": {clean(whatif.first.last_words)}" if whatif.first.last_words else ""
+        say(f"tfslowtop: {describe_end(whatif.first.code or 0)}{why}")
         return NOT_JUDGED
     return FAILED if whatif.worth_changing else SUCCESS

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..agent.protocol.names import (
     GAUGE_CPU_SECONDS,
+    GAUGE_CPUS_ALLOWED,
     PHASE_STARTING,
     REASON_NEW_INSTANCE,
     STREAM_DATA_WAIT,
@@ -238,6 +239,8 @@ class Facts:
     """CPU seconds of the process per step, in equal parts of the steps."""
     account: AccountView = field(default_factory=AccountView)
     """Where the time of the main thread went, by activity and line; empty where that is not known."""
+    cores: float = 0.0
+    """The cores that the process may use; 0 if unknown."""
 
     def streams_of(self, *kinds: StreamKind) -> list[StreamFacts]:
         """Return the streams of these kinds, most expensive first."""
@@ -305,6 +308,7 @@ def gather(session: Session, now: int) -> Facts:
         alone=alone,
         cpu_paces=session.gauges.paces(GAUGE_CPU_SECONDS, PARTS),
         account=session.account.view(),
+        cores=session.readings.get(GAUGE_CPUS_ALLOWED, 0.0),
     )
 
 

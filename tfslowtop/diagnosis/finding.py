@@ -46,6 +46,8 @@ class Finding:
     """The name of the curve that shows it."""
     expect: str = ""
     """What a fix should bring, judging by the measurements."""
+    faster: float = 0.0
+    """How many times faster that makes a step, or else the run; 0 if unknown."""
     symptoms: tuple[Finding, ...] = ()
     """The findings that this one explains."""
     basis: Basis = "measured"
@@ -95,7 +97,7 @@ class Finding:
     def with_cost(self, cost: float, seconds: float) -> Finding:
         """Return the finding with another cost; the program ran for `seconds`."""
         share = cost / seconds if seconds > 0 else 0.0
-        return replace(self, cost_seconds=cost, share=share, basis="at most")
+        return replace(self, cost_seconds=cost, share=share, basis="at most", faster=0.0)
 
     @property
     def key(self) -> tuple[CauseId, str, int]:

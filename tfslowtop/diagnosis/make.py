@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from ..agent.protocol.names import GAUGE_RSS
 from .cause import Cause
-from .facts import Facts, Site
+from .facts import Facts, Site, StreamFacts
 from .finding import Basis, Confidence, Finding, Fix
-from .names import TRACE_SLOW
+from .names import INPUT_BOUND, TRACE_SLOW
 
 #: A cause that takes less than this share of the time is not worth fixing: a busy machine alone adds 5 % from
 #: run to run.
@@ -62,6 +64,7 @@ def finding(
         mechanism=cause.mechanism,
         curve=cause.curve,
         expect=_expected(facts, cause, cost, basis),
+        faster=_faster(facts, cause, cost),
         basis=basis,
         weight=weight,
     )
@@ -77,9 +80,26 @@ def _expected(facts: Facts, cause: Cause, cost: float | None, basis: Basis) -> s
         return f"The first call takes {most}{cost:.1f} s less; later calls take as long as before."
     step, about = facts.step, "about" if basis == "measured" else "at best"
     if step is not None and step.seconds > cost:
-        now, then = step.seconds / step.calls, (step.seconds - cost) / step.calls
+        now, then = step.seconds / step.calls, (step.seconds - _saved(facts, cause, step, cost)) / step.calls
         return f"A step takes {about} {ms(then)} on average instead of {ms(now)}."
     return f"The same work takes {about} {max(0.0, facts.seconds - cost):.1f} s instead of {facts.seconds:.1f} s."
+
+
+def _saved(facts: Facts, cause: Cause, step: StreamFacts, cost: float) -> float:
+    """Return how much of a cost can be saved: work that only moves to other threads still needs the cores."""
+    if cause.id != INPUT_BOUND or not facts.cores or not math.isfinite(step.cpu):
+        return cost
+    return max(0.0, min(cost, step.seconds - step.cpu * step.calls / facts.cores))
+
+
+def _faster(facts: Facts, cause: Cause, cost: float | None) -> float:
+    """Return how many times faster a step gets without the cost, or the run where a step does not contain it."""
+    if cost is None or cause.id == TRACE_SLOW:
+        return 0.0
+    step = facts.step
+    if step is not None and step.seconds > cost:
+        return step.seconds / (step.seconds - _saved(facts, cause, step, cost))
+    return facts.seconds / (facts.seconds - cost) if facts.seconds > cost else 0.0
 
 
 def per_step(count: float, steps: int) -> str:

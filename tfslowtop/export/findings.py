@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ..agent.code.source_lines import source_lines
@@ -18,14 +19,22 @@ def find_change(f: Finding) -> Change | None:
     return rewritten(f, source) if source else None
 
 
-def describe_change(f: Finding, change: Change | None) -> str:
-    """Return the change as text, or the cause's example where there is none."""
-    return f"# before\n{change.before}\n# after\n{change.after}" if change else f.fix.code
+def path_from_here(file: str) -> str:
+    """Return the path relative to the directory that tfslowtop was started in, if the file is below it."""
+    here = Path.cwd()
+    return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file
+
+
+def patch_name(file: str) -> str:
+    """Return the file's name in a patch, which must not be absolute: `git apply` refuses that."""
+    name = path_from_here(file)
+    return Path(name).name if Path(name).is_absolute() else name
 
 
 def code(f: Finding) -> str:
-    """Return the change in the user's own lines, or the cause's example where that cannot be written."""
-    return describe_change(f, find_change(f))
+    """Return the change in the user's own lines, or nothing where that cannot be written."""
+    change = find_change(f)
+    return f"# before\n{change.before}\n# after\n{change.after}" if change else ""
 
 
 def finding(f: Finding) -> dict[str, Any]:
@@ -42,7 +51,12 @@ def finding(f: Finding) -> dict[str, Any]:
         "confidence": f.confidence,
         "sentence": readable(f.sentence),
         "evidence": dict(f.evidence),
-        "fix": {"summary": f.fix.summary, "code": code(f), "live": f.fix.live},
+        "fix": {
+            "summary": f.fix.summary,
+            "code": code(f) or None,
+            "example": f.fix.code or None,
+            "live": f.fix.live,
+        },
         "mechanism": f.mechanism,
         "expect": f.expect or None,
         "scenario": f.scenario,

@@ -64,7 +64,7 @@ class HeadlessScript:
         """Raise SourceError if the script cannot run or the file cannot be written; start nothing yet."""
         self._argv, self._python = argv, python or sys.executable
         self._source = ScriptSource(
-            argv, python=python, step=step, headless=True, stdout_to_stderr=json == "-"
+            argv, python=python, step=step, headless=True, stdout=2 if json == "-" else None
         )
         self._source.check()
         self._file = ResultFile(json) if json else None

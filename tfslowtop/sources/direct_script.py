@@ -25,7 +25,12 @@ class DirectScript(Listening):
     """Runs the script as our child, in our process group: the terminal's Ctrl-C reaches both."""
 
     def __init__(
-        self, make_command: Callable[[str, str], Launch], *, stdout_to_stderr: bool, stdin: int | None
+        self,
+        make_command: Callable[[str, str], Launch],
+        *,
+        stdout: int | None,
+        stderr: int | None,
+        stdin: int | None,
     ) -> None:
         super().__init__()
         listener = self._listen()
@@ -36,7 +41,8 @@ class DirectScript(Listening):
                 env=dict(command.environment),
                 cwd=command.cwd,
                 stdin=stdin,
-                stdout=2 if stdout_to_stderr else None,
+                stdout=stdout,
+                stderr=stderr,
                 close_fds=False,  # the shell's descriptors are for the script; ours close themselves
             )
         except OSError as error:

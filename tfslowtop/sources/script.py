@@ -27,10 +27,9 @@ class ScriptSource:
     """Runs `argv` as `python` would, and watches it.
 
     `argv` is the command line after `python`. `env` is the script's whole environment (by default ours).
-    With `headless` the script has our own standard streams (`stdout_to_stderr` sends its output to standard
-    error, for when ours is data); otherwise it has a terminal of its own, whose contents arrive as `Output`,
-    and a keeper, so that it can outlive us. `stdin` is a descriptor for it to read from instead of that
-    terminal.
+    With `headless` the script has our own standard streams, or the descriptors `stdout` and `stderr` in their
+    place; otherwise it has a terminal of its own, whose contents arrive as `Output`, and a keeper, so that it
+    can outlive us. `stdin` is a descriptor for it to read from instead.
     """
 
     def __init__(
@@ -43,7 +42,8 @@ class ScriptSource:
         output_file: str | None = None,
         cwd: str | None = None,
         headless: bool = False,
-        stdout_to_stderr: bool = False,
+        stdout: int | None = None,
+        stderr: int | None = None,
         stdin: int | None = None,
         size: tuple[int, int] = (24, 80),
     ) -> None:
@@ -53,7 +53,7 @@ class ScriptSource:
             )
         self.argv = tuple(argv)
         self._python, self._step, self._env, self._cwd = python, step, env, cwd
-        self._output_file, self._headless, self._stdout_to_stderr = output_file, headless, stdout_to_stderr
+        self._output_file, self._headless, self._stdout, self._stderr = output_file, headless, stdout, stderr
         self._stdin, self._size = stdin, size
         self._program: Program | None = None
         self._run: DirectScript | KeptScript | EndedScript | None = None
@@ -95,7 +95,8 @@ class ScriptSource:
         elif self._headless:
             self._run = DirectScript(
                 self._command,
-                stdout_to_stderr=self._stdout_to_stderr,
+                stdout=self._stdout,
+                stderr=self._stderr,
                 stdin=self._stdin,
             )
         else:

@@ -11,7 +11,7 @@ import numpy as np
 from ..agent.protocol.events import Gauge
 from ..agent.protocol.names import GAUGE_RSS, GaugeName
 from ..stats.blocks import Floats, Ints, RecentRows
-from ..stats.series import Series
+from ..stats.series import RAW, Series
 from ..stats.trend import Trend, describe, describe_leak, slope
 from .curves import filled
 from .view import PanelView, Window
@@ -113,6 +113,16 @@ class Gauges:
         has_slope = gauge.trend is not None and gauge.trend.direction in ("rising", "falling", "flat")
         line = gauge.trend.slope if gauge.trend is not None and has_slope else None
         return gauge.first, gauge.series.last, gauge.series.maximum, line
+
+    def gained(self, name: GaugeName, since: int) -> float | None:
+        """Return by how much a count has grown since a moment; None where that is not known."""
+        if name not in self._all or not since:
+            return None
+        series = self._all[name].series
+        times, values = series.recent_times(RAW), series.recent(RAW)
+        if not len(values):
+            return None
+        return float(values[-1] - values[max(0, int(np.searchsorted(times, since)) - 1)])
 
     def rise(self, name: GaugeName) -> float:
         """Return by how much the last third of the steps is above the first; the first tenth is a warm-up."""

@@ -44,7 +44,21 @@ class OfferedFix:
 
 def promised_ratio(f: Finding) -> float:
     """Return how many times faster a step gets without what the finding costs; 0 if that is unknown."""
-    return 0.0 if f.basis == "not measured" else 1.0 / (1.0 - min(_MOST_SAVED, f.share))
+    if f.basis == "not measured":
+        return 0.0
+    return min(f.faster or 1.0 / (1.0 - min(_MOST_SAVED, f.share)), 1.0 / (1.0 - _MOST_SAVED))
+
+
+def promised_ratios(f: Finding) -> tuple[float, float]:
+    """Return how many times faster a step gets at least and at most; zeros if that is unknown.
+
+    Of a cost that is only a bound, a fix usually saves the part that counts for the order of findings.
+    """
+    most = promised_ratio(f)
+    if f.basis != "at most" or most <= 1.0:
+        return most, most
+    usual = f.weight if f.weight < 1.0 else 0.0
+    return 1.0 / (1.0 - usual * (1.0 - 1.0 / most)), most
 
 
 def is_kept(promised: float, measured: float) -> bool:

@@ -194,6 +194,28 @@ def before_after(before: Blocks | Stretch, after: Blocks | Stretch) -> Effect | 
     return Effect(wall, cpu, trend(before), trend(since), len(tail), len(since), *levels)
 
 
+def between_runs(before: Stretch, after: Stretch) -> Effect | None:
+    """Compare the iterations of two runs of a program, of which the second was changed.
+
+    Where one run had more iterations than the other, the same ones of both are compared. None where there are
+    too few.
+    """
+    one, two = before.ordered(), after.ordered()
+    if not len(one) or not len(two):
+        return None
+    end = min(one.index[-1], two.index[-1])
+    one, two = (side.pick(np.flatnonzero(side.index <= end)) for side in (one, two))
+    if min(len(one), len(two)) <= _LEAST_BLOCKS:
+        return None
+    one, two = _settled(one), _settled(two)
+    wall = _ratio(_medians(one.wall), _medians(two.wall))
+    if wall is None:
+        return None
+    levels = (float(np.median(_medians(side.wall))) for side in (one, two))
+    cpu = _ratio(_medians(one.cpu), _medians(two.cpu))
+    return Effect(wall, cpu, trend(one), trend(two), len(one), len(two), *levels)
+
+
 def ab(
     blocks_a: Sequence[Floats],
     blocks_b: Sequence[Floats],

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import linecache
 from dataclasses import dataclass
-from pathlib import Path
 
 from textual.message import Message
 
 from ..agent.code.source_lines import source_lines
 from ..diagnosis.finding import Finding
 from ..diagnosis.rewriting.patch import apply_change, unified_diff
-from ..export.findings import find_change
+from ..export.findings import find_change, patch_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +46,6 @@ class FindingCode:
             if old != new:
                 return old.strip(), new.strip()
         return "", ""
-
-
-def path_from_here(file: str) -> str:
-    """Return the path relative to the directory that tfslowtop was started in, if the file is below it."""
-    here = Path.cwd()
-    return str(Path(file).relative_to(here)) if Path(file).is_relative_to(here) else file
-
-
-def patch_name(file: str) -> str:
-    """Return the file's name in a patch, which must not be absolute: `git apply` refuses that."""
-    name = path_from_here(file)
-    return Path(name).name if Path(name).is_absolute() else name
 
 
 #: What the code of a finding depends on.

@@ -140,7 +140,7 @@ def _state(model: Any) -> list[Any]:
 
 def _fastest(model: Any, x: Any, right: Any) -> tuple[str, Way]:
     tensorflow = sys.modules["tensorflow"]
-    to_numpy = sys.modules["numpy"].asarray
+    to_numpy = sys.modules["numpy"].array  # a copy: the program may write into what predict returns
     compiled = tensorflow.function(lambda x: model(x, training=False), reduce_retracing=True)
     convert, nest = tensorflow.convert_to_tensor, tensorflow.nest
 

@@ -42,6 +42,7 @@ from ..readings.eager_ops import (
     outer_loop,
 )
 from ..readings.weight_copies import weight_copies
+from ..rewriting.graph_body import can_be_graph, passes_counter
 from ..rewriting.statement import Change, Statement, called_name
 
 #: Eager ops per step from which on their dispatch is worth a graph; a small regression written by hand has 20 to 30.
@@ -64,12 +65,23 @@ INSIDE_TENSORFLOW = 0.6
 
 
 def _decorate(statement: Statement, found: Finding) -> Change | None:
-    """Decorate the function that the loop calls, or else the function around the line."""
-    own = (statement.definition(called_name(call)) for call in statement.calls()) if statement.loop else ()
-    function = next((f for f in own if f is not None), statement.function)
+    """Decorate the function that the loop calls, or else the function around the line, if a graph can do its work."""
+    function = statement.function
+    for call in statement.calls() if statement.loop else ():
+        called = statement.definition(called_name(call))
+        if called is not None:
+            if passes_counter(statement, call):
+                return None
+            function = called
+            break
+    else:
+        if function is not None and function.name == found.symbol:
+            return None  # it has the loop of the steps in it
     if function is None or function.name.startswith("__") or isinstance(function, ast.AsyncFunctionDef):
         return None
     if any("tf.function" in statement.source(d) for d in function.decorator_list):
+        return None
+    if not can_be_graph(statement, function):
         return None
     before = statement.decorated(function)
     return Change(before, f"@tf.function\n{before}")
@@ -81,7 +93,8 @@ CAUSE = Cause(
     headline="The step runs as many small eager ops",
     mechanism="Python dispatches each eager op on its own, which takes longer than a small op itself. A graph runs all of "
     "them with one call.",
-    advice="Put the step into one function and decorate it with @tf.function.",
+    advice="Put what TensorFlow computes in a step into one function, without prints, NumPy or an environment in it, "
+    "and decorate it with @tf.function.",
     before="def train_step(x, y):",
     after="@tf.function\ndef train_step(x, y):",
     scenario="eager_train_step",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ...agent.protocol.names import TALLY_COMPILE, TALLY_FUNCTION, TALLY_MODEL
@@ -20,13 +21,25 @@ from ..readings.traces import (
     package,
     retrace_cost,
 )
-from ..rewriting.hoist import hoist
+from ..rewriting.hoist import hoisted
+from ..rewriting.statement import Change, Function, Statement
 from .retrace import EXPLAINED_BY
 
 #: The share of the avoidable traces for which a line has to create the function to be the one that does.
 MOST_CREATIONS = 0.5
 #: Functions of a library that are named.
 MOST_NAMED = 3
+
+
+def _hoist_function(statement: Statement, found: Finding) -> Change | None:
+    """Move the function out of the loop, also where the finding is at its call."""
+    if statement.loop is not None and not isinstance(statement.node, Function):
+        own = (n for n in statement.loop.body if isinstance(n, Function) and n.name == found.symbol)
+        made = next(own, None)
+        if made is not None:
+            return hoisted(replace(statement, node=made))
+    return hoisted(statement)
+
 
 CAUSE = Cause(
     id=FUNCTION_RECREATED,
@@ -40,7 +53,7 @@ CAUSE = Cause(
     curve="retraces",
     scenario="function_in_loop",
     explained_by=EXPLAINED_BY,
-    change=hoist,
+    change=_hoist_function,
 )
 
 

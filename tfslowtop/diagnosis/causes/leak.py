@@ -24,7 +24,7 @@ from ..names import (
 )
 from ..readings.memory_growth import LEAK, SLOW_LEAK, bytes_per_step, leaked_share
 from ..readings.numpy_program import STILL_GROWS, is_numpy_program
-from ..rewriting.statement import Change, Statement, called_name
+from ..rewriting.statement import Change, Statement, called_name, last_name
 
 #: Steps before growth can be told from a warm-up.
 LEAST_STEPS = 30
@@ -56,10 +56,24 @@ def _keep_less(statement: Statement, found: Finding) -> Change | None:
     return _bound_list(statement, found.symbol)
 
 
+#: Functions of TensorFlow that need a list, and json.dump.
+_LIST_CALLS = ("stack", "concat", "add_n", "convert_to_tensor", "constant", "dump", "dumps")
+
+
 def _bound_list(statement: Statement, container: str) -> Change | None:
     """Turn an empty list that is filled later into a deque with a bound."""
     made = statement.assignment(re.sub(r"\[[^\]]*\]", "", container).rpartition(".")[2])
     if made is None or not isinstance(made.value, ast.List) or made.value.elts:
+        return None
+    name = last_name(made.targets[0])
+    # A deque cannot be cut like a list, and TensorFlow does not take it for one.
+    cut = (
+        n for n in ast.walk(statement.tree) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
+    )
+    calls = (n for n in ast.walk(statement.tree) if isinstance(n, ast.Call) and called_name(n) in _LIST_CALLS)
+    if any(last_name(n.value) == name for n in cut) or any(
+        last_name(a) == name for c in calls for a in c.args
+    ):
         return None
     use = statement.edited()
     new = statement.text(made, (made.value, "collections.deque(maxlen=100)"))

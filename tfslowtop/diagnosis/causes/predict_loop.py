@@ -34,20 +34,36 @@ FEW_BATCHES = 4
 _TRAINERS = ("trainer.py", "training.py")
 
 
-def _call_directly(statement: Statement, found: Finding) -> Change | None:
-    """Replace predict, fit and evaluate by their counterparts for one batch."""
+#: Options of predict and fit that mean nothing for a single batch, or that a call for one batch has as well.
+_WITHOUT_MEANING = {"verbose", "shuffle", "batch_size"}
+
+
+def _call_for_one_batch(statement: Statement, found: Finding) -> Change | None:
+    """Replace predict and fit by their counterparts for one batch, which return the same.
+
+    Not evaluate: test_on_batch keeps adding to the metrics of earlier calls.
+    """
+    name = found.symbol.rpartition(".")[2]
     for call in statement.calls():
-        if not isinstance(call.func, ast.Attribute) or not call.args:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != name or not call.args:
             continue
+        options = {k.arg: k.value for k in call.keywords}
+        once = options.pop("epochs", None)
+        if once is not None and not (isinstance(once, ast.Constant) and once.value == 1):
+            return None
+        if any(option not in _WITHOUT_MEANING for option in options):
+            return None
         model, given = statement.source(call.func.value), [statement.source(a) for a in call.args]
-        new = {
-            "predict": f"{model}({given[0]}, training=False).numpy()",
-            "fit": f"{model}.train_on_batch({', '.join(given[:2])})",
-            "evaluate": f"{model}.test_on_batch({', '.join(given[:2])})",
-        }.get(call.func.attr)
-        if new is not None:
-            return Change(statement.edited(), statement.edited((call, new)))
+        if name == "predict" and len(given) == 1:
+            return _replaced(statement, call, f"{model}.predict_on_batch({given[0]})")
+        unused = isinstance(statement.node, ast.Expr) and statement.node.value is call
+        if name == "fit" and len(given) == 2 and unused and found.evidence.get("batches") == 1:
+            return _replaced(statement, call, f"{model}.train_on_batch({', '.join(given)})")
     return None
+
+
+def _replaced(statement: Statement, call: ast.Call, new: str) -> Change:
+    return Change(statement.edited(), statement.edited((call, new)))
 
 
 CAUSE = Cause(
@@ -56,15 +72,15 @@ CAUSE = Cause(
     headline="predict, evaluate or fit is called on small inputs in a loop",
     mechanism="predict, evaluate and fit create a dataset, an iterator and callbacks in each call, which takes tens of "
     "milliseconds whatever the size of the input.",
-    advice="Call the model itself, model(x, training=False), or model.predict_on_batch(x); or predict everything in one "
-    "call.",
+    advice="Use model.predict_on_batch(x), or predict everything in one call.",
     before="y = model.predict(x)",
-    after="y = model(x, training=False).numpy()",
+    after="y = model.predict_on_batch(x)",
     scenario="predict_in_loop",
     explained_by=(MODEL_RECREATED, CALLBACK_HEAVY),
-    change=_call_directly,
+    change=_call_for_one_batch,
 )
 _FIT_ADVICE = "Use model.train_on_batch(x, y), or collect the samples and call fit once."
+_EVALUATE_ADVICE = "Evaluate everything in one call, or compute the loss with model.predict_on_batch(x)."
 
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
@@ -87,17 +103,22 @@ def detect(facts: Facts) -> Iterator[Finding | None]:
             symbol=f"model.{name}",
             calls=call.calls,
             median_ms=1e3 * call.median,
-            advice=_FIT_ADVICE if name == "fit" else "",
+            batches=round(batches_of(facts, call) / call.calls),
+            advice={"fit": _FIT_ADVICE, "evaluate": _EVALUATE_ADVICE}.get(name, ""),
         )
 
 
 def _is_small_and_frequent(facts: Facts, call: StreamFacts) -> bool:
     if call.calls < LEAST_CALLS or not call.file or call.median > LONG_CALL:
         return False
-    batches = sum(f.calls for f in facts.streams_of(STREAM_FIT) if f.site == call.site)
-    if call.kind == STREAM_FIT_CALL and batches > FEW_BATCHES * call.calls:
+    if call.kind == STREAM_FIT_CALL and batches_of(facts, call) > FEW_BATCHES * call.calls:
         return False
     return call.calls >= CALLS_PER_STEP * min(facts.steps, facts.most_iterations())
+
+
+def batches_of(facts: Facts, call: StreamFacts) -> int:
+    """Return the batches of all calls of fit at a line."""
+    return sum(f.calls for f in facts.streams_of(STREAM_FIT) if f.site == call.site)
 
 
 DETECTOR = Detector(detect, (CAUSE,))

@@ -39,6 +39,11 @@ _LONG_NUMBER = re.compile(r"\b\d+\.\d{5,}(?:e[+-]?\d+)?")
 _NUMBER = re.compile(r"(?:u?int|b?float|complex)\d+")
 
 
+def _constant(source: str, found: Finding) -> str:
+    dtypes: Any = found.evidence.get("dtypes")
+    return f"tf.constant({source}, tf.{dtypes[0]})" if dtypes else f"tf.constant({source})"
+
+
 def _cast(source: str, found: Finding) -> str:
     dtypes: Any = found.evidence.get("dtypes", ())
     numbers = (dtype for dtype in dtypes if _NUMBER.fullmatch(dtype))
@@ -90,7 +95,7 @@ PYTHON_VALUE = Cause(
     curve="retraces",
     scenario="retrace_python_number",
     explained_by=EXPLAINED_BY,
-    change=convert_argument(lambda source, _: f"tf.constant({source})"),
+    change=convert_argument(_constant),
 )
 SHAPE = Cause(
     id=RETRACE_SHAPE,

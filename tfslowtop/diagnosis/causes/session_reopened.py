@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Iterator
 
 from ...agent.protocol.names import GAUGE_OPEN_SESSIONS, GAUGE_RSS, STREAM_SESSION_RUN, TALLY_SESSION
@@ -13,7 +14,7 @@ from ..make import finding, ms, size
 from ..names import SESSION_LEAK, SESSION_PER_STEP
 from ..readings.memory_growth import LEAK, SLOW_LEAK, grown_bytes
 from ..rewriting.hoist import hoisted
-from ..rewriting.statement import Change, Statement, indented
+from ..rewriting.statement import Change, Statement, names_assigned, names_read
 
 #: Sessions per run from which on they are not reused, and Sessions in all: a program may well open a few.
 SESSIONS_PER_RUN = 0.3
@@ -22,6 +23,8 @@ LEAST_SESSIONS = 5
 STAYED_OPEN = 0.5
 #: The share of the time in Session.run that counts: most of the first run of a Session is preparation.
 PREPARING = 0.85
+#: Lines of a loop that are shown: a longer one does not fit on the screen.
+_MOST_ROWS = 20
 
 
 def _enter_once(statement: Statement, found: Finding) -> Change | None:
@@ -31,9 +34,26 @@ def _enter_once(statement: Statement, found: Finding) -> Change | None:
         return None
     if not isinstance(node, ast.With):
         return hoisted(statement)
-    header, inner = statement.header(loop), statement.header(node)
-    body = indented(indented("\n".join(statement.text(s) for s in node.body)))
-    return Change(f"{header}\n{indented(inner)}\n{body}", f"{inner}\n{indented(header)}\n{body}")
+    rows = statement.lines[loop.lineno - 1 : loop.end_lineno]
+    opened = {name for item in node.items for name in names_read(item.context_expr)}
+    if len(rows) > _MOST_ROWS or opened & names_assigned(loop) or loop.orelse or _has_long_text(loop):
+        return None
+    # The lines inside the `with` stay at their indent; the others of the loop get one more level.
+    first, last = node.lineno - loop.lineno, (node.end_lineno or 0) - loop.lineno
+    body = node.body[0].lineno - loop.lineno
+    before = textwrap.dedent("".join(rows)).splitlines()
+    after = [
+        *(row.removeprefix("    ") for row in before[first:body]),
+        *(f"    {row}" for row in before[:first]),
+    ]
+    after += [*before[body : last + 1], *(f"    {row}" for row in before[last + 1 :])]
+    return Change("\n".join(before), "\n".join(after))
+
+
+def _has_long_text(loop: ast.stmt) -> bool:
+    """Whether a text goes over several lines, whose indent is part of it."""
+    texts = (n for n in ast.walk(loop) if isinstance(n, ast.JoinedStr | ast.Constant))
+    return any(n.end_lineno != n.lineno for n in texts)
 
 
 def _close(statement: Statement, found: Finding) -> Change | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from ..finding import Finding
-from .statement import Change, Statement, called_name, indented, names_assigned, names_read
+from .statement import Change, Function, Statement, called_name, indented, names_assigned, names_read
 
 
 def hoist(statement: Statement, finding: Finding) -> Change | None:
@@ -22,9 +22,19 @@ def hoisted(statement: Statement, instead: str = "") -> Change | None:
     changing = _inputs(outer) | names_assigned(outer)
     if names_read(statement.node) & changing - names_assigned(statement.node):
         return None  # it depends on the iteration
+    if _assigned_again(outer, statement.node):
+        return None  # what follows would start from the last iteration's value
     text, header = statement.edited(), statement.header(outer)
     rest = f"\n    {instead}" if instead else ""
     return Change(f"{header}\n{indented(text)}", f"{text}\n{header}{rest}\n    ...")
+
+
+def _assigned_again(outer: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether other statements of a loop or function assign to a name that a statement of it assigns."""
+    inside = {id(node) for node in ast.walk(statement)}
+    mine = {statement.name} if isinstance(statement, Function | ast.ClassDef) else names_assigned(statement)
+    others = (n for n in ast.walk(outer) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return any(n.id in mine and id(n) not in inside for n in others)
 
 
 def _inputs(outer: ast.stmt) -> set[str]:

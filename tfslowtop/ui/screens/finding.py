@@ -16,10 +16,11 @@ from textual.widgets import Static
 
 from ...agent.protocol.names import FIX_REFUSED, FIX_ROLLED_BACK
 from ...diagnosis.finding import Finding
+from ...export.findings import path_from_here
 from ...export.wording import readable
 from ...state.live_fixes import is_kept
 from ..code_text import highlight_lines, wrap_line
-from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key, path_from_here
+from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..format import plain, plain_text, quantity
 from ..frame import Frame
 from ..handover import editor_command, hand_over, scenario_command
