@@ -17,6 +17,7 @@ from ...steps.streams import CALL
 from ..context import HookContext
 from ..patch import copy_metadata, hide_wrapper_frame
 from ..tracing_state import Tracing
+from .graph_work import MOST_TRACES, GraphWork
 from .reasons import Explainer
 from .unrolled import unrolled
 from .xla_shapes import Shapes
@@ -46,6 +47,7 @@ class TraceHook:
         self._original: Callable[..., Any] | None = None
         self._tracing = context.tracing if context is not None else Tracing()
         self._shapes = Shapes(context) if context is not None else None
+        self._work = GraphWork(context.ownership) if context is not None else None
 
     def install(self) -> None:
         module = sys.modules.get(MODULE)
@@ -128,6 +130,9 @@ class TraceHook:
                         context.tallies.put(
                             TALLY_TRACE_OPS, name, seen.file, seen.line, seen.times, wall, seen.ops
                         )
+                if concrete is not None and self._work is not None and self._numbers[place] <= MOST_TRACES:
+                    for found in self._work.look(concrete, place[1:], name, user):
+                        context.tallies.put(*found[:4], found.times, 0, found.size)
             if self._on_retrace is not None and code is not None and not (library or nested):
                 self._on_retrace(code, name, reasons)
             jit = bool((getattr(options, "attributes", None) or {}).get("_XlaMustCompile"))
