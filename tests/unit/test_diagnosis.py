@@ -909,3 +909,11 @@ def test_a_healthy_numpy_program_names_its_busiest_lines():
         == "Nothing wrong found; most of the time is spent at train.py:12 (60 %), train.py:7 (35 %)."
     )
     assert healthy(replace(alone(*lines), seconds=2.0)) == ""
+
+
+def test_a_callback_that_evaluates():
+    callback = count("callback", 12, symbol="Scores.on_epoch_end", line=10, seconds=6.5)
+    predict, fit = call("predict", 4, 6.0, line=11), call("fit-call", 1, 9.5, line=30)
+    found = diagnose(facts(callback, predict, fit))
+    assert [(f.cause, f.line) for f in found] == [("validation-heavy", 11)]
+    assert first(callback, fit).cause == "callback-heavy"
