@@ -14,6 +14,7 @@ from ..facts import Facts, Site, TallyFacts
 from ..finding import Finding
 from ..make import LARGE_SHARE, finding
 from ..names import SLOW_START
+from ..readings.python_lines import is_search
 from ..rewriting.statement import Loop, find_statement
 
 #: Seconds that one place takes before the first step to be worth a word: imports and first traces take as long.
@@ -61,18 +62,27 @@ def _report(facts: Facts, seen: list[TallyFacts]) -> Finding | None:
     for c in seen:
         lines[c.site] += c.before
     site, most = max(lines.items(), key=lambda line: line[1])
+    site = _search(site) or site
     return finding(
         facts,
         CAUSE,
         site,
         f"The first step comes {facts.before:.1f} s after the start; {seconds:.1f} s of that are a loop in Python here, "
-        f"{most:.1f} s at this line.",
+        f"{most:.1f} s of them at one line.",
         seconds,
         at_most=True,
         symbol="start",
         least=0,
         before_seconds=facts.before,
     )
+
+
+def _search(site: Site) -> Site | None:
+    """Return the line that searches a list in the loop around a line: samples land at the end of its body."""
+    statement = find_statement("".join(source_lines(site[0])), site[1])
+    nodes = ast.walk(statement.loop) if statement and statement.loop else ()
+    found = next((n for n in nodes if isinstance(n, ast.expr) and is_search(n)), None)
+    return (site[0], found.lineno) if found is not None else None
 
 
 def _block(c: TallyFacts) -> int:

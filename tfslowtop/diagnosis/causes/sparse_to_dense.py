@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...agent.protocol.names import STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION, TALLY_DENSE_ROWS
+from ...agent.protocol.names import TALLY_DENSE_ROWS
 from ..cause import Area, Cause, Detector
 from ..facts import Facts
 from ..finding import Finding
 from ..make import LARGE_SHARE, finding, ms
 from ..names import DISPATCH_BOUND, EAGER_STEP, INPUT_BOUND, RETRACES, SPARSE_TO_DENSE
+from ..readings.graphs import calls_with
 
 #: Ops on the whole table: one or two, such as a norm or an L2 penalty, may be meant.
 LEAST_OPS = 3
@@ -33,11 +34,7 @@ CAUSE = Cause(
 
 def detect(facts: Facts) -> Iterator[Finding | None]:
     for table in facts.tallies_of(TALLY_DENSE_ROWS):
-        calls = [
-            c
-            for c in facts.streams_of(STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION)
-            if c.site == (table.module, table.function_line) and c.calls >= LEAST_CALLS
-        ]
+        calls = [c for c in calls_with(facts, table) if c.calls >= LEAST_CALLS]
         if not calls or table.count < LEAST_OPS or not table.is_users:
             continue
         seconds = min(calls[0].seconds, facts.seconds) * table.size / 100

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from ...agent.code.source_lines import source_line, source_lines
 from ...agent.protocol.names import (
     SETTING_FLOATX,
-    STREAM_FUNCTION,
-    STREAM_LIBRARY_FUNCTION,
     TALLY_SETTING,
     TALLY_WIDE,
     TALLY_WIDE_ARRAY,
@@ -21,6 +19,7 @@ from ..facts import Facts, Site, StreamFacts, TallyFacts, short
 from ..finding import Finding
 from ..make import LARGE_SHARE, finding
 from ..names import DISPATCH_BOUND, RETRACES, WIDE_DTYPE
+from ..readings.graphs import calls_with
 
 #: Single precision takes half the memory and half the vector instructions.
 HALF = 0.5
@@ -46,12 +45,8 @@ CAUSE = Cause(
 def detect(facts: Facts) -> Iterator[Finding | None]:
     """Functions that compute in double precision although no line asks for it."""
     entries = facts.tallies_of(TALLY_WIDE)
-    wide = {(c.module, c.function_line) for c in entries}
-    calls = [
-        c
-        for c in facts.streams_of(STREAM_FUNCTION, STREAM_LIBRARY_FUNCTION)
-        if c.site in wide and c.median >= SHORT_CALL
-    ]
+    found = {c.id: c for entry in entries for c in calls_with(facts, entry) if c.median >= SHORT_CALL}
+    calls = sorted(found.values(), key=lambda c: -c.seconds)
     entered = _entered(facts, entries)
     if not calls or entered is None or _is_on_purpose(facts, entered, entries):
         return
