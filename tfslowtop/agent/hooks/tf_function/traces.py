@@ -12,6 +12,7 @@ from typing import Any
 from ...code.ownership import code_of, version_of
 from ...protocol.events import Note, Reason, Trace
 from ...protocol.names import TALLY_TRACE_OPS
+from ...safety.frames import uncollected
 from ...safety.signal_handlers import let_through
 from ...steps.streams import CALL
 from ..context import HookContext
@@ -131,7 +132,9 @@ class TraceHook:
                             TALLY_TRACE_OPS, name, seen.file, seen.line, seen.times, wall, seen.ops
                         )
                 if concrete is not None and self._work is not None and self._numbers[place] <= MOST_TRACES:
-                    for found in self._work.look(concrete, place[1:], name, user):
+                    with uncollected():  # hundreds of short-lived objects would start a collection
+                        looked = self._work.look(concrete, place[1:], name, user)
+                    for found in looked:
                         context.tallies.put(*found[:4], found.times, 0, found.size)
             if self._on_retrace is not None and code is not None and not (library or nested):
                 self._on_retrace(code, name, reasons)
