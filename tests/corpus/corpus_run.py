@@ -98,7 +98,9 @@ def graph_mode(case: Case) -> bool:
 
 def groups(chosen: list[Case]) -> list[list[Case]]:
     """What grows needs a process of its own: in one that has grown before, freed memory is used again."""
-    alone = [c for c in chosen if "tensorflow" not in (CORPUS / c.script).read_text()]
+    texts = {c: (CORPUS / c.script).read_text() for c in chosen}
+    # Threads can only be limited before TensorFlow starts.
+    alone = [c for c, text in texts.items() if "tensorflow" not in text or "parallelism_threads" in text]
     leaks = [c for c in chosen if c.cause.endswith("-leak") and not graph_mode(c) and c not in alone]
     graphs = [c for c in chosen if graph_mode(c)]
     others = [c for c in chosen if c not in (*alone, *leaks, *graphs)]

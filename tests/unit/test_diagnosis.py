@@ -29,6 +29,7 @@ from tfslowtop.diagnosis.facts import (
 from tfslowtop.diagnosis.finding import Finding
 from tfslowtop.diagnosis.healthy import healthy
 from tfslowtop.diagnosis.names import RETRACE_REASONS
+from tfslowtop.state.account import AccountRow, AccountView
 from tfslowtop.state.session import Session
 from tfslowtop.stats.blocks import Stretch
 from tfslowtop.stats.trend import Trend
@@ -556,6 +557,81 @@ def test_run_functions_eagerly():
     assert diagnose(facts(ops, function, gauges=rate)) == (), "it is the function that takes the time"
     found = first(ops, function, gauges={**rate, "functions run eagerly": GaugeFacts(1, 1, 1, None)})
     assert found.cause == "eager-step" and "run_functions_eagerly" in found.fix.summary
+    switch = count("setting", 1, symbol="run_functions_eagerly", line=3, file="/u/setup.py", size=1)
+    gauges = {**rate, "functions run eagerly": GaugeFacts(1, 1, 1, None)}
+    found = first(ops, function, switch, gauges=gauges)
+    assert (found.file, found.line) == ("/u/setup.py", 3) and "train.py:90" in found.sentence
+    off = first(ops, function, replace(switch, size=0), gauges=gauges)
+    assert off.file == "/u/train.py", "that line has switched it off"
+
+
+def test_calls_that_compute_next_to_nothing():
+    calls = call("function", 9000, 8.0, line=5, name="update")
+    work = count("graph-work", 20, symbol="update", line=5, size=2_000)
+    found = first(calls, work, steps=9000)
+    assert found.cause == "dispatch-bound" and found.basis == "at most"
+    assert diagnose(facts(calls, replace(work, size=400_000), steps=9000)) == (), "it computes"
+    reads = count("host-sync", 9000, line=30)
+    assert diagnose(facts(calls, work, reads, steps=9000)) == (), "an agent acts one by one"
+    assert diagnose(facts(call("function", 90, 8.0, line=5, name="update"), work)) == (), "few calls"
+
+
+def test_evaluation_beside_training():
+    loop = count("evaluates", 4000, symbol="run", line=40, seconds=6.0, size=30, inside="data-wait")
+    found = first(loop, training=True)
+    assert (found.cause, found.line) == ("validation-heavy", 40) and "30 rounds" in found.sentence
+    assert diagnose(facts(loop, training=False)) == (), "nothing is trained"
+    assert diagnose(facts(replace(loop, size=1), training=True)) == (), "once, at the end"
+    rollout = replace(loop, inside="")
+    assert diagnose(facts(rollout, training=True)) == (), "an agent in its environment"
+    assert first(replace(rollout, symbol="evaluate"), training=True).cause == "validation-heavy"
+    evaluate = call("evaluate", 5, 6.0, line=9)
+    assert first(evaluate, call("fit-call", 1, 9.5, line=9), training=True).cause == "validation-heavy"
+
+
+def test_double_precision_by_accident_and_on_purpose(tmp_path):
+    accident, purpose = tmp_path / "a.py", tmp_path / "p.py"
+    accident.write_text("x = rng.normal(size=9)\n")
+    purpose.write_text("x = tf.cast(y, tf.float64)\n")
+    calls = call("function", 100, 8.0, line=5, name="step")
+    entry = count("wide", 1, symbol="argument", line=20, module="/u/train.py", function_line=5, size=9)
+    for file, causes in ((accident, ["wide-dtype"]), (purpose, [])):
+        made = count("wide-variable", 1, line=1, file=str(file), size=9)
+        found = diagnose(facts(calls, entry, made))
+        assert [f.cause for f in found] == causes
+        assert [(f.file, f.line) for f in found] == [(str(file), 1) for _ in causes]
+
+
+def test_tables_that_are_updated_as_a_whole():
+    calls = call("function", 100, 8.0, line=5, name="step")
+    table = count("dense-rows", 9, symbol="300,000 × 32", module="/u/train.py", function_line=5, size=75)
+    found = first(calls, table)
+    assert (found.cause, found.cost_seconds) == ("sparse-to-dense", 6.0)
+    assert diagnose(facts(calls, replace(table, count=1))) == (), "one op may be a penalty"
+
+
+def test_a_loop_before_the_first_step(tmp_path):
+    script = tmp_path / "load.py"
+    script.write_text("for line in lines:\n    rows.append(parse(line))\nx = np.load(path)\n")
+    seen = sighted(100, "user", "", line=2, file=str(script), seconds=12.0, before=12.0, late=0.0)
+    found = first(seen, before=15.0, elapsed=26.0)
+    assert (found.cause, found.line) == ("slow-start", 2)
+    assert found.share == pytest.approx(12 / 26), "of the whole run, the start included"
+    loads = replace(seen, line=3)
+    assert diagnose(facts(loads, before=15.0, elapsed=26.0)) == (), (
+        "reading a file once is what a start is for"
+    )
+    assert diagnose(facts(seen, before=15.0, elapsed=900.0)) == (), "a long run"
+
+
+def test_fewer_threads_than_cores():
+    limit = count("thread-limit", 8, line=2, size=2)
+    rows = (AccountRow("graph", "/u/train.py", 20, 9.0, 0.9, 100, math.nan),)
+    account = AccountView(10.0, 100, (("graph", 0.9),), rows)
+    found = first(limit, account=account)
+    assert (found.cause, found.line, found.cost_seconds) == ("thread-limits", 2, pytest.approx(6.75))
+    short = replace(account, rows=(replace(rows[0], calls=90_000),))
+    assert diagnose(facts(limit, account=short)) == (), "calls this short are not divided among threads"
 
 
 def test_leaked_kernels_explain_slower_steps():
@@ -833,3 +909,11 @@ def test_a_healthy_numpy_program_names_its_busiest_lines():
         == "Nothing wrong found; most of the time is spent at train.py:12 (60 %), train.py:7 (35 %)."
     )
     assert healthy(replace(alone(*lines), seconds=2.0)) == ""
+
+
+def test_a_callback_that_evaluates():
+    callback = count("callback", 12, symbol="Scores.on_epoch_end", line=10, seconds=6.5)
+    predict, fit = call("predict", 4, 6.0, line=11), call("fit-call", 1, 9.5, line=30)
+    found = diagnose(facts(callback, predict, fit))
+    assert [(f.cause, f.line) for f in found] == [("validation-heavy", 11)]
+    assert first(callback, fit).cause == "callback-heavy"

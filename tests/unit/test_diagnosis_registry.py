@@ -21,6 +21,10 @@ CURVES = {"latency", "retraces", "rss", "graph ops", "open sessions", "Python op
 NO_SCENARIO = {
     names.CALLBACK_HEAVY: "writing to a disk teaches nothing about TensorFlow or NumPy",
     names.OUTPUT_BOUND: "writing to a disk teaches nothing about TensorFlow or NumPy",
+    names.VALIDATION_HEAVY: "how often to evaluate is a decision, not a mechanism",
+    names.THREAD_LIMITS: "threads are limited before TensorFlow starts, and cannot be switched while it runs",
+    names.SLOW_START: "it is over before the first iteration",
+    names.SPARSE_TO_DENSE: "none has been written yet",
 }
 #: A program cannot change the machine; and for these, no change follows from the syntax of one line.
 NO_CHANGE = {
@@ -28,6 +32,11 @@ NO_CHANGE = {
     names.PYTHON_OP: "the function has to be written again with other ops",
     names.GROWING_INPUT: "a running result replaces whatever is computed from the history",
     names.OWN_PYTHON: "another data structure or algorithm replaces it",
+    names.VALIDATION_HEAVY: "how often to evaluate is for the author to say",
+    names.DISPATCH_BOUND: "several steps have to be put into one function",
+    names.WIDE_DTYPE: "where to convert depends on what else uses the data",
+    names.SPARSE_TO_DENSE: "another optimizer changes how the model learns",
+    names.SLOW_START: "another reader or a cache replaces it",
     names.NUMPY_LOOP: "the loop has to be written again for whole arrays",
     names.KERNEL_LEAK: "a generator has to be created elsewhere and passed to the line",
 }

@@ -35,6 +35,7 @@ from .hooks.patch import MissingTarget
 from .hooks.python_ops import PythonOpHook
 from .hooks.sampler import Sampler
 from .hooks.sessions import SessionHook
+from .hooks.settings import SettingsHook
 from .hooks.tf_function.calls import FunctionHook
 from .hooks.tf_function.places import PLACES as TRACE_PLACES
 from .hooks.tf_function.traces import TraceHook
@@ -46,6 +47,7 @@ from .protocol.names import GAUGE_CPU_SECONDS, PHASE_IMPORTING, PHASE_RUNNING, S
 from .safety.interrupt import Interrupt
 from .sender import Agent
 from .steps.choice import ENOUGH, Choice, choose, matches, trains
+from .steps.evaluation import note_evaluations
 from .steps.marker import Marker
 from .steps.streams import Stream
 
@@ -66,6 +68,7 @@ HOOKS: tuple[type[Hook], ...] = (
     CostlyCallsHook,
     AllocatorHook,
     GrowingContainersHook,
+    SettingsHook,
 )
 
 #: Seconds between two samples of the main thread: 600 in half a minute, which tell a share to 4 points.
@@ -263,6 +266,7 @@ class Attachment:
 
     def _report(self, now: int, until: int) -> None:
         """Send what lines of the program did until now."""
+        self._guard(lambda: note_evaluations(self.context))
         for tally in self.context.tallies.changed(now):
             self.agent.emit(tally)
         self.agent.emit(Reported(until))

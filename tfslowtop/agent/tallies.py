@@ -130,10 +130,12 @@ class Tallies:
 
 
 def line_of(code: Any, offset: int) -> tuple[str, int]:
-    """Find the file and line of an instruction."""
+    """Find the file and line of an instruction; a jump without a line has that of the one before."""
     if code is None:
         return "", 0
+    before = code.co_firstlineno
     for start, end, line in code.co_lines():
-        if start <= offset < end and line is not None:
-            return code.co_filename, line
-    return code.co_filename, code.co_firstlineno
+        before = line or before
+        if start <= offset < end:
+            break
+    return code.co_filename, before

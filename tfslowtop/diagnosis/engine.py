@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from .facts import Facts
 from .finding import Finding
+from .names import SLOW_START
 from .registry import causes, detectors
 
 #: An explanation has to cost at least this share of its symptom.
@@ -14,7 +16,12 @@ LEAST_EXPLANATION = 0.25
 
 def diagnose(facts: Facts) -> tuple[Finding, ...]:
     """Return what is wrong, most expensive first, and the machine's problems after the program's own."""
-    return arrange([f for detector in detectors().values() for f in detector.run(facts)], facts.seconds)
+    found = [f for detector in detectors().values() for f in detector.run(facts)]
+    if not any(f.cause == SLOW_START for f in found):
+        return arrange(found, facts.seconds)
+    # The time before the program did anything that is watched is part of the whole, too.
+    whole = max(facts.elapsed, facts.seconds)
+    return arrange([replace(f, share=min(1.0, f.cost_seconds / whole)) for f in found], whole)
 
 
 def arrange(found: list[Finding], seconds: float) -> tuple[Finding, ...]:

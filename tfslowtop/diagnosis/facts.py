@@ -131,6 +131,8 @@ class TallyFacts:
     bounded: bool = False
     inside: str = ""
     native: bool = False
+    before: float = 0.0
+    """Seconds before the first step."""
 
     @property
     def site(self) -> Site:
@@ -237,6 +239,10 @@ class Facts:
     """Whether the program uses NumPy without TensorFlow."""
     cpu_paces: tuple[float, ...] = ()
     """CPU seconds of the process per step, in equal parts of the steps."""
+    elapsed: float = 0.0
+    """Seconds since the program was started."""
+    before: float = 0.0
+    """Seconds from then until the first step."""
     account: AccountView = field(default_factory=AccountView)
     """Where the time of the main thread went, by activity and line; empty where that is not known."""
     cores: float = 0.0
@@ -296,7 +302,7 @@ def gather(session: Session, now: int) -> Facts:
         step=next((c for c in calls if c.is_step), None),
         training=session.step.trains,
         streams=calls,
-        tallies=tuple(_count(entry, steps, middle) for entry in session.ledger.entries.values()),
+        tallies=tuple(_count(e, steps, middle, step) for e in session.ledger.entries.values()),
         functions=tuple(
             _traced(f, functions.get((f.file, f.line)), number) for f in session.retraces.functions.values()
         ),
@@ -307,16 +313,19 @@ def gather(session: Session, now: int) -> Facts:
         failed=session.ended is not None and session.ended.code != 0,
         alone=alone,
         cpu_paces=session.gauges.paces(GAUGE_CPU_SECONDS, PARTS),
+        elapsed=session.elapsed(now),
+        before=session.elapsed(step.first_at) if step else 0.0,
         account=session.account.view(),
         cores=session.readings.get(GAUGE_CPUS_ALLOWED, 0.0),
     )
 
 
-def _count(e: Entry, steps: int, middle: int) -> TallyFacts:
+def _count(e: Entry, steps: int, middle: int, step: StreamStats | None) -> TallyFacts:
     t = e.tally
+    before = e.before(step.first_at) / 1e9 if step and t.what == TALLY_WHERE else 0.0
     return TallyFacts(
         t.what, t.symbol, t.file, t.line, t.count, t.wall / 1e9, t.size, e.late(steps, middle), e.since,
-        e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded, t.inside, t.native,
+        e.growth(steps) / 1e9, t.library, t.package, t.module, t.function_line, t.array, t.container, t.bounded, t.inside, t.native, before,
     )  # fmt: skip
 
 

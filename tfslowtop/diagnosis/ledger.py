@@ -42,6 +42,10 @@ class Entry:
         first, middle = self._by(0)[2], self._by(steps // 2)[2]
         return (self.tally.wall - middle) - (middle - first)
 
+    def before(self, at: int) -> int:
+        """Return the nanoseconds that it had taken by a time."""
+        return max((wall for _, _, wall, then in self.history if then <= at), default=0)
+
     def _by(self, step: int) -> tuple[int, int, int, int]:
         before = bisect.bisect_right(self.history, (step, math.inf))
         return self.history[before - 1] if before else (0, 0, 0, 0)

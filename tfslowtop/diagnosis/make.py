@@ -8,7 +8,7 @@ from ..agent.protocol.names import GAUGE_RSS
 from .cause import Cause
 from .facts import Facts, Site, StreamFacts
 from .finding import Basis, Confidence, Finding, Fix
-from .names import INPUT_BOUND, TRACE_SLOW
+from .names import INPUT_BOUND, SLOW_START, TRACE_SLOW
 
 #: A cause that takes less than this share of the time is not worth fixing: a busy machine alone adds 5 % from
 #: run to run.
@@ -75,6 +75,8 @@ def _expected(facts: Facts, cause: Cause, cost: float | None, basis: Basis) -> s
     if cost is None:
         rss = facts.gauges.get(GAUGE_RSS)
         return f"Memory stops growing; it is at {size(rss.last)} now." if rss else ""
+    if cause.id == SLOW_START:
+        return f"The first step comes up to {cost:.1f} s earlier; later steps take as long as before."
     if cause.id == TRACE_SLOW:
         most = "up to " if basis != "measured" else ""
         return f"The first call takes {most}{cost:.1f} s less; later calls take as long as before."

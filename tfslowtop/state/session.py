@@ -367,8 +367,8 @@ class Session:
         )
 
     def elapsed(self, now: int) -> float:
-        """Return how many seconds the target has run."""
-        end = self.ended.at if self.ended else now
+        """Return how many seconds the target has run by a time."""
+        end = min(now, self.ended.at) if self.ended else now
         return max(0.0, (end - self._started) / 1e9) if self._started else 0.0
 
     @property

@@ -18,6 +18,7 @@ from ..protocol.names import (
     TALLY_OPTIMIZER,
     TALLY_SAVER,
     TALLY_VARIABLE,
+    TALLY_WIDE_VARIABLE,
     TallyKind,
 )
 from .base import Hook, find
@@ -49,6 +50,10 @@ _PART_OF_ANOTHER = ("Functional", "sequential.py")
 _PART_OF_A_TRACE = (TALLY_DATASET, TALLY_ITERATOR)
 
 
+#: Elements from which on the precision of a variable is worth a line.
+_LARGE = 256
+
+
 class CreatedHook(Hook):
     title = "objects created while running"
     modules = (*_TARGETS, *_KERAS_2)
@@ -70,5 +75,15 @@ class CreatedHook(Hook):
             if (name, file[-len(_PART_OF_ANOTHER[1]) :]) != _PART_OF_ANOTHER:
                 named = getattr(args[0], "_name", None) if what == TALLY_FUNCTION else None
                 context.tallies.add(what, frame, wall, symbol=str(named or type(args[0]).__name__))
+            if what == TALLY_VARIABLE:
+                self._note_wide(args[0], frame)
 
         return context.reported(what, report)
+
+    def _note_wide(self, variable: Any, frame: FrameType | None) -> None:
+        """Count a large variable in double precision."""
+        dtype: Any = getattr(variable, "dtype", None)
+        shape = getattr(variable, "shape", None)
+        elements = shape.num_elements() if shape is not None and shape.rank is not None else None
+        if getattr(dtype, "name", "") in ("float64", "complex128") and (elements or 0) >= _LARGE:
+            self.context.tallies.add(TALLY_WIDE_VARIABLE, frame, size=(elements or 0) * dtype.size)

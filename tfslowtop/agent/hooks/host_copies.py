@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..protocol.names import TALLY_HOST_COPY, TALLY_HOST_SYNC, TallyKind
+from ..protocol.names import TALLY_HOST_COPY, TALLY_HOST_SYNC, TALLY_WIDE_ARRAY, TallyKind
 from ..steps.streams import HOST
 from ..steps.tracker import RESULT_READ
 from .base import Hook, find
@@ -27,6 +27,8 @@ _EVERY = 15
 _LEAST_SPAN = 0.05
 #: Smaller arrays are ignored: Python numbers become such arrays on the way.
 _SMALL = 1024
+#: NumPy's codes of double precision, which it makes by default: float64 and complex128.
+_WIDE = "dD"
 
 
 class HostCopyHook(Hook):
@@ -110,6 +112,8 @@ class HostCopyHook(Hook):
                 hide_wrapper_frame(error)
                 raise
             self._note(TALLY_HOST_COPY, iteration, start, getframe().f_back, value, calls[1] + 1)
+            if value.dtype.char in _WIDE and dtype is None:
+                context.tallies.add(TALLY_WIDE_ARRAY, getframe().f_back, 0, value.nbytes, calls[1] + 1)
             return result
 
         return convert_to_eager_tensor

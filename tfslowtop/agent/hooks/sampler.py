@@ -218,17 +218,22 @@ class Sampler:
         return known
 
     def _sample_other_thread(self, frame: FrameType | None, wall: int) -> None:
-        """Look at another thread: if TensorFlow has called back into Python there, count the function."""
-        found, called_back = None, False
+        """Look at another thread: if TensorFlow has called back into Python there, count the function.
+
+        Where that function has called others of the user's, the innermost line is what takes the time.
+        """
+        found = innermost = None
+        called_back = False
         while frame is not None:
             file = frame.f_code.co_filename
             if not self.context.ownership.is_library(file):
-                found = frame
+                found, innermost = frame, innermost or frame
             elif file.endswith("script_ops.py"):
                 called_back = True
             frame = frame.f_back
-        if found is not None and called_back:
-            self.context.tallies.at(TALLY_WHERE_CALLED_BACK, found.f_code.co_name, found.f_code, 0, wall, 0)
+        if found is not None and innermost is not None and called_back:
+            code, offset = innermost.f_code, 0 if innermost is found else innermost.f_lasti
+            self.context.tallies.at(TALLY_WHERE_CALLED_BACK, code.co_name, code, offset, wall, 0)
 
     def _user_line(self, frame: FrameType | None) -> tuple[FrameType | None, str, str]:
         """Find the innermost frame of the user's, and the function that its line called, with its module."""

@@ -187,6 +187,35 @@ TALLY_SAVE: Final = TallyKind("save")
 TALLY_MAP_FN: Final = TallyKind("map-fn")
 TALLY_SEEDED_DRAW: Final = TallyKind("seeded-draw")
 TALLY_FLUSH: Final = TallyKind("flush")
+TALLY_SETTING: Final = TallyKind("setting")
+"""A line made a setting for the whole program; the symbol is one of SETTING_…, the size its value."""
+TALLY_THREAD_LIMIT: Final = TallyKind("thread-limit")
+"""Threads are limited to fewer than the cores: the count is the cores, the size the limit."""
+
+TALLY_EVALUATES: Final = TallyKind("evaluates")
+"""A loop computes without ever changing a model: the count is its iterations, the size how often it was
+entered, and `inside` says if it takes elements of a dataset."""
+TALLY_GRAPH_WORK: Final = TallyKind("graph-work")
+"""A traced function, at its first line: the count is its ops, the size the nanoseconds that a core needs for
+them at most. It is missing where that is unknown."""
+TALLY_WIDE: Final = TallyKind("wide")
+"""Double precision enters a graph that mostly computes in it: the symbol is one of WIDE_…, `module` and
+`function_line` are those of the function, and the size is the elements."""
+TALLY_WIDE_VARIABLE: Final = TallyKind("wide-variable")
+TALLY_WIDE_ARRAY: Final = TallyKind("wide-array")
+"""A line creates a variable or pushes an array in double precision; the size is bytes."""
+TALLY_DENSE_ROWS: Final = TallyKind("dense-rows")
+"""A graph gathers some rows of a table and computes with all: the symbol is its shape, the count the ops that
+do, the size their share of the work in percent; `module` and `function_line` are those of the function."""
+
+WIDE_ARGUMENT: Final = "argument"
+WIDE_ARRAY: Final = "array"
+WIDE_VARIABLE: Final = "variable"
+WIDE_LINE: Final = "line"
+
+SETTING_EAGER: Final = "run_functions_eagerly"
+SETTING_INTRA_OP: Final = "set_intra_op_parallelism_threads"
+SETTING_FLOATX: Final = "set_floatx"
 
 RUN_SUMMARIES: Final = "summaries"
 RUN_OTHER_OPS: Final = "others"

@@ -9,8 +9,10 @@ from ...agent.protocol.names import (
     RUN_OTHER_OPS,
     RUN_PLAIN,
     RUN_SUMMARIES,
+    STREAM_EVALUATE,
     STREAM_FIT,
     STREAM_FIT_CALL,
+    STREAM_PREDICT,
     STREAM_SESSION_RUN,
     TALLY_CALLBACK,
     TALLY_FLUSH,
@@ -25,6 +27,7 @@ from ..finding import Finding
 from ..make import LARGE_SHARE, finding, ms
 from ..names import CALLBACK_HEAVY, GROWING_INPUT
 from ..rewriting.statement import Change, Statement, called_name, indented
+from .validation_heavy import LARGER_PART
 
 #: Calls of a callback, and saves or summaries, before they are a habit.
 LEAST_CALLS = 3
@@ -79,8 +82,13 @@ def _callback(facts: Facts) -> Finding | None:
     if not fits or not every:
         return None
     worst = max(every, key=lambda c: c.seconds)
-    if worst.count < LEAST_CALLS:
-        return None
+    evaluates = sum(
+        c.seconds
+        for c in facts.streams_of(STREAM_EVALUATE, STREAM_PREDICT)
+        if c.file == worst.file and c.line >= worst.line
+    )
+    if worst.count < LEAST_CALLS or facts.share(evaluates) >= LARGER_PART:
+        return None  # what takes that long is validation-heavy
     return finding(
         facts,
         CAUSE,

@@ -16,7 +16,7 @@ from ...agent.protocol.names import (
     TALLY_WHERE,
 )
 from ..cause import Area, Cause, Detector
-from ..facts import Facts, Site, StreamFacts
+from ..facts import Facts, Site, StreamFacts, short
 from ..finding import Finding
 from ..make import LARGE_SHARE, finding, ms
 from ..names import (
@@ -37,6 +37,7 @@ from ..names import (
 from ..readings.eager_ops import (
     busiest_line,
     compiled_seconds,
+    eager_switch,
     functions_run_eagerly,
     ops_per_step,
     outer_loop,
@@ -65,7 +66,12 @@ INSIDE_TENSORFLOW = 0.6
 
 
 def _decorate(statement: Statement, found: Finding) -> Change | None:
-    """Decorate the function that the loop calls, or else the function around the line, if a graph can do its work."""
+    """Decorate the function that the loop calls, or else the function around the line, if a graph can do its work.
+
+    At the line of the debugging switch, remove that instead.
+    """
+    if any(called_name(call) == "run_functions_eagerly" for call in statement.calls()):
+        return Change(statement.edited(), f"# {statement.edited()}")
     function = statement.function
     for call in statement.calls() if statement.loop else ():
         called = statement.definition(called_name(call))
@@ -149,13 +155,14 @@ def _step(facts: Facts, step: StreamFacts) -> Iterator[Finding | None]:
     if loop is None or work > DISPATCH:
         return
     ops *= step.calls / loop.calls
+    switch, site = eager_switch(facts) if functions_run_eagerly(facts) else None, _site(facts, step)
     what = "A step" if loop is step else f"An iteration of the loop at line {loop.line}"
     yield finding(
         facts,
         RUN_EAGERLY if functions_run_eagerly(facts) else CAUSE,
-        _site(facts, step),
+        switch.site if switch else site,
         f"{what} runs {ops:,.0f} eager ops at {1e6 * each:.0f} µs each: {ms(seconds / loop.calls)} of its "
-        f"{ms(loop.seconds / loop.calls)}.",
+        f"{ms(loop.seconds / loop.calls)}{f', most of them at {short(site[0])}:{site[1]}' if switch else ''}.",
         seconds,
         weight=GAIN,
         symbol=step.name,

@@ -202,7 +202,9 @@ def _python_reason(facts: Facts, wait: StreamFacts, op: StreamFacts, serial: lis
     called_back = [c for c in facts.tallies_of(TALLY_WHERE_CALLED_BACK) if c.file]
     generators = [c for c in serial if c.symbol == "_FlatMapDataset"]  # from_generator creates one
     if op.is_users:
-        site = op.site
+        # A wrapper that only calls another function is not the place to change.
+        deeper = called_back[:1] if called_back and called_back[0].symbol != op.name else []
+        site = deeper[0].site if deeper else op.site
     elif called_back:
         site, name = called_back[0].site, called_back[0].symbol
     elif generators and op.name == "generator_py_func":

@@ -21,7 +21,7 @@ from ..cause import Area, Cause, Detector
 from ..facts import Facts, FunctionFacts, Site, StreamFacts, TallyFacts
 from ..finding import Finding
 from ..make import LARGE_SHARE, finding, ms, per_step
-from ..names import PER_SAMPLE, PREDICT_LOOP, PYTHON_OP, RECREATED, RETRACES
+from ..names import PER_SAMPLE, PREDICT_LOOP, PYTHON_OP, RECREATED, RETRACES, VALIDATION_HEAVY
 from ..readings.eager_ops import compiled_seconds, ops_per_step, outer_loop
 from ..rewriting.statement import Change, Statement, called_name
 
@@ -86,7 +86,7 @@ CAUSE = Cause(
     before="for row in x:\n    y.append(f(row))",
     after="y = f(x)  # or tf.vectorized_map(f, x)",
     scenario="batching",
-    explained_by=(PREDICT_LOOP, *RETRACES, *RECREATED, PYTHON_OP),
+    explained_by=(PREDICT_LOOP, VALIDATION_HEAVY, *RETRACES, *RECREATED, PYTHON_OP),
     change=_vectorize,
 )
 

@@ -7,6 +7,7 @@ import math
 from ...agent.protocol.names import (
     GAUGE_EAGER_OPS,
     GAUGE_RUN_EAGERLY,
+    SETTING_EAGER,
     STREAM_DATA_WAIT,
     STREAM_EVALUATE,
     STREAM_FIT,
@@ -19,6 +20,7 @@ from ...agent.protocol.names import (
     STREAM_SESSION_RUN,
     STREAM_TRAIN_ON_BATCH,
     TALLY_EAGER_OP,
+    TALLY_SETTING,
 )
 from ..facts import Facts, StreamFacts, TallyFacts
 
@@ -44,6 +46,11 @@ _COMPILED = (
 def functions_run_eagerly(facts: Facts) -> bool:
     """Return whether tf.config.run_functions_eagerly is on, so that tf.functions consist of eager ops."""
     return _RUN_EAGERLY in facts.gauges
+
+
+def eager_switch(facts: Facts) -> TallyFacts | None:
+    """Return the line that has switched on tf.config.run_functions_eagerly, where it is known."""
+    return next((c for c in facts.tallies_of(TALLY_SETTING) if c.symbol == SETTING_EAGER and c.size), None)
 
 
 def compiled_seconds(facts: Facts) -> float:

@@ -164,7 +164,7 @@ def _work(statement: Statement, line: _Line, lines: list[_Line]) -> tuple[Work, 
 
 
 def _loop_work(nodes: list[ast.AST], block: Loop | None, packages: set[str]) -> tuple[Work, ast.expr | None]:
-    search = next((n for n in nodes if _is_search(n)), None)
+    search = next((n for n in nodes if is_search(n)), None)
     if isinstance(search, ast.expr):
         return Work.SEARCH, search
     counters = _counters(nodes, block)
@@ -210,7 +210,7 @@ def _is_conversion(call: ast.Call) -> bool:
     )
 
 
-def _is_search(node: ast.AST) -> bool:
+def is_search(node: ast.AST) -> bool:
     """Whether an expression goes through a list from its start."""
     if isinstance(node, ast.Compare):
         named = isinstance(node.comparators[0], ast.Name | ast.Attribute | ast.Subscript)

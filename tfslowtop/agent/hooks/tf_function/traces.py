@@ -12,11 +12,13 @@ from typing import Any
 from ...code.ownership import code_of, version_of
 from ...protocol.events import Note, Reason, Trace
 from ...protocol.names import TALLY_TRACE_OPS
+from ...safety.frames import uncollected
 from ...safety.signal_handlers import let_through
 from ...steps.streams import CALL
 from ..context import HookContext
 from ..patch import copy_metadata, hide_wrapper_frame
 from ..tracing_state import Tracing
+from .graph_work import MOST_TRACES, GraphWork
 from .places import NAME, Traced, from_compiler, from_options, place_of
 from .reasons import Explainer
 from .unrolled import unrolled
@@ -44,6 +46,7 @@ class TraceHook:
         self._patched: tuple[Any, Callable[..., Any]] | None = None
         self._tracing = context.tracing if context is not None else Tracing()
         self._shapes = Shapes(context) if context is not None else None
+        self._work = GraphWork(context.ownership) if context is not None else None
 
     def install(self, module: str) -> None:
         """Install the wrapper in a module that makes traces; `places.PLACES` has their names."""
@@ -135,6 +138,11 @@ class TraceHook:
                         context.tallies.put(
                             TALLY_TRACE_OPS, name, seen.file, seen.line, seen.times, wall, seen.ops
                         )
+                if concrete is not None and self._work is not None and self._numbers[place] <= MOST_TRACES:
+                    with uncollected():  # hundreds of short-lived objects would start a collection
+                        looked = self._work.look(concrete, place[1:], name, user)
+                    for found in looked:
+                        context.tallies.put(*found[:4], found.times, 0, found.size)
             if self._on_retrace is not None and code is not None and not (library or nested):
                 self._on_retrace(code, name, reasons)
             jit = begun is not None and bool(begun.attributes.get("_XlaMustCompile"))
