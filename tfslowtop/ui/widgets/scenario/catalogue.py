@@ -17,7 +17,8 @@ from ....catalogue.find import Entry
 from ....catalogue.measured import Measured
 from ....catalogue.search import by_symptom, ranked, symptom
 from ...format import plain, shortened
-from .last_run import badge, spark
+from ..spark import spark
+from .last_run import badge
 
 #: Columns of the small curve at the end of a row that has room for it.
 _CURVE = 5
