@@ -106,7 +106,9 @@ def test_a_scenario_tells_what_it_does_and_obeys(start):
     source.stop()
     events += collect(source, ended)
     assert [p.name for p in of(events, Phase)] == ["importing", "setup", "warm-up", "running", "done"]
-    (stream,) = [s for s in of(events, Stream) if s.kind == STREAM_KERNEL]  # a collection may have one of its own
+    (stream,) = [
+        s for s in of(events, Stream) if s.kind == STREAM_KERNEL
+    ]  # a collection may have one of its own
     assert Path(stream.file).name == "mine.py" and stream.line == 7
     assert [t.fixes for t in of(events, Toggled)] == [(), ("quick",)]
     assert [g.name for g in of(events, Gauge)][:1] == ["things"]
