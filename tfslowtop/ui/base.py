@@ -119,7 +119,7 @@ class WatchApp(TerminalApp):
 
     def why_not(self, action: str) -> str:
         """Say in a sentence why a key's action cannot be done now; empty if there is nothing to say."""
-        if action in ("output", "focus_panel", "machine"):
+        if action in ("output", "focus_panel", "machine", "account"):
             return "Nothing to show yet."
         if action in ("pause", "baseline"):
             return "Nothing is running."
@@ -296,7 +296,7 @@ class WatchApp(TerminalApp):
             return False
         if action == "move":
             return self.screen_stack[-1:] == [self._main]
-        if action in ("output", "focus_panel", "machine"):
+        if action in ("output", "focus_panel", "machine", "account"):
             return self._view is not None
         if action in ("pause", "baseline"):
             return self._run is not None
