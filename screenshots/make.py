@@ -1,7 +1,6 @@
 """Make the pictures in this folder from real runs with real TensorFlow: `make screenshots`.
 
-The app runs without a terminal (Textual draws into memory), its scenario in a real child process. The PNG
-for the README is made of its SVG by a browser, if there is one.
+The app runs without a terminal (Textual draws into memory), its scenario in a real child process.
 """
 
 from __future__ import annotations
@@ -9,10 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parent / "tests" / "corpus" / "scripts"
 sys.path.insert(0, str(HERE.parent))
 
+from animation import Recording  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 
 from tfslowtop.catalogue.find import all_entries, find  # noqa: E402
@@ -30,10 +27,8 @@ from tfslowtop.ui.base import WatchApp  # noqa: E402
 from tfslowtop.ui.scenario_app import Options, ScenarioApp  # noqa: E402
 from tfslowtop.ui.script_app import ScriptApp  # noqa: E402
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
-
-async def until(pilot: Pilot[None], enough: Callable[[View], bool], seconds: float = 90.0) -> None:
+async def until(pilot: Pilot[None], enough: Callable[[View], bool], seconds: float = 150.0) -> None:
     """Waits for real data to say so; a picture that never comes is an error."""
     app = pilot.app
     assert isinstance(app, WatchApp)
@@ -72,7 +67,7 @@ async def growing_graph() -> None:
     app = ScenarioApp(Options(all_entries(), start))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("plus")  # a quarter of a second per column fills the picture sooner
-        await until(pilot, lambda view: rising(view) and view.iterations > 900)
+        await until(pilot, lambda view: rising(view) and view.iterations > 400)
         save(pilot, "before")
         await pilot.press("1")
         await until(pilot, lambda view: bool(view.marks) and view.marks[0].effect is not None)
@@ -98,6 +93,31 @@ async def growing_graph() -> None:
         save(pilot, "80x24")
 
 
+async def flattening() -> None:
+    """A curve that climbs until two fixes flatten it, as a film at twice the speed."""
+    app = ScenarioApp(Options(all_entries(), find("graph_growth")))
+    film = Recording()
+
+    async def record(seconds: float, enough: Callable[[View], bool] | None = None) -> None:
+        begin = time.monotonic()
+        while time.monotonic() - begin < seconds or not (enough is None or enough(app._view)):
+            if time.monotonic() - begin > seconds + 60:
+                raise SystemExit("the run never showed what the film is to show")
+            film.take(app, (time.monotonic() - started) / 2)
+            await pilot.pause(0.7)
+
+    async with app.run_test(size=(96, 26)) as pilot:
+        await until(pilot, lambda view: view.iterations > 20)
+        started = time.monotonic()
+        await record(8, rising)
+        await pilot.press("1")
+        await record(5, lambda view: bool(view.marks) and view.marks[0].effect is not None)
+        await pilot.press("2")
+        await record(8, cured)
+        film.write(HERE / "flattening.svg", app)
+        print(HERE / "flattening.svg")
+
+
 async def myth() -> None:
     app = ScenarioApp(Options(all_entries(), find("large_arrays")))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -120,32 +140,8 @@ async def attached() -> None:
         save(pilot, "finding")
 
 
-def png(name: str) -> None:
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        print(f"no browser found: {name}.png was not made")
-        return
-    with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(
-            [
-                browser,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                f"--user-data-dir={profile}",
-                "--window-size=1500,1060",
-                f"--screenshot={HERE / name}.png",
-                (HERE / f"{name}.svg").as_uri(),
-            ],
-            check=True,
-            capture_output=True,
-        )
-    print(HERE / f"{name}.png")
-
-
 if __name__ == "__main__":
     asyncio.run(growing_graph())
+    asyncio.run(flattening())
     asyncio.run(myth())
     asyncio.run(attached())
-    png("after")
-    png("finding")

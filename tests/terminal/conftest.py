@@ -21,7 +21,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         ui_source.freeze(monkeypatch, script)
         app = ui_source.app(tmp_path, script, **options)
         async with app.run_test(size=size, notifications=notices) as pilot:
-            await until(pilot, lambda: "600 it" in text(app))
+            await until(pilot, lambda: "600 it" in text(app) and "latency" in text(app))
             await act(pilot, app, script)
 
     return run

@@ -54,6 +54,30 @@ def test_a_growing_graph_flattens_in_front_of_you(open_app):
     assert terminal.finish() == 0
 
 
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("how", ["enter", "kill"])
+def test_tensorflow_is_imported_while_the_list_is_read(open_app, how):
+    terminal = open_app()
+    terminal.wait_for("press enter to start")
+    deadline = time.monotonic() + 60
+    while not psutil.Process(terminal.process.pid).children():
+        assert time.monotonic() < deadline
+        terminal.read(0.1)
+    warm = child_of(terminal)
+    assert "--warm" in warm.cmdline() and warm.nice() > psutil.Process().nice()
+    if how == "kill":  # nothing can be tidied up then
+        terminal.process.kill()
+    else:
+        terminal.press("j")  # the first scenario needs no TensorFlow
+        terminal.wait_for("Default graph grows in the loop +press enter")
+        terminal.press("\r")
+        terminal.wait_for(r"running · \d")
+        assert child_of(terminal) == warm, "the scenario uses the process that was ready"
+        terminal.press("q")
+        assert terminal.finish() == 0
+    warm.wait(60)
+
+
 SLEEPER = "import time\ndef setup(p): pass\ndef iteration(s, fixes, i): time.sleep(0.005)\n"
 
 

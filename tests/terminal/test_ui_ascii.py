@@ -67,7 +67,7 @@ async def test_no_colour_still_tells_everything(play, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def act(pilot, app, script):
-        assert "▲ rising" in text(app) and "[ ]" in text(app)
+        await until(pilot, lambda: "▲ rising" in text(app) and "[ ]" in text(app))
         await pilot.press("c")
         await until(pilot, lambda: "-     s[1:]" in text(app))
         await pilot.press("F")

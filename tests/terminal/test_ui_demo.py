@@ -37,7 +37,7 @@ def test_a_scene_from_the_start_to_the_next_one(entry: Entry):
     seen = views(script)
     tour = Tour([entry, entry])
     assert tour.advance(None, 0.0) == Start(entry)
-    assert "1/2 starting: Every step gets slower" in tour.caption
+    assert "1/2 the problem: Every step gets slower" in tour.caption
     assert tour.advance(None, 5.0) is None and tour.state == "loading"
     assert tour.advance(next(seen), 6.0) is None and tour.state == "degrade"
     script.play(20)
@@ -78,7 +78,7 @@ def test_of_a_leak_the_memory_is_told(entry: Entry):
     script.send(SetFixes(("keep_list",)))
     script.play(20)
     tour.advance(next(seen), 20.0)
-    assert "measured: memory +50.0 kB/it leak → flat" in tour.caption, "not what latency does"
+    assert "the effect: memory +50.0 kB/it leak → flat" in tour.caption, "not what latency does"
 
 
 def test_what_was_measured_is_measured_on_while_it_is_shown(entry: Entry):
@@ -93,7 +93,7 @@ def test_what_was_measured_is_measured_on_while_it_is_shown(entry: Entry):
     first = tour.caption
     script.play(30)
     tour.advance(next(seen), 22.0)
-    assert tour.state == "show" and "measured" in tour.caption and tour.caption != first
+    assert tour.state == "show" and "the effect" in tour.caption and tour.caption != first
 
 
 def test_a_scenario_that_ends_is_left(entry: Entry):
@@ -119,7 +119,7 @@ async def test_the_app_plays_it_and_a_key_takes_over(tmp_path, monkeypatch):
     ui_source.freeze(monkeypatch, script)
     app = ui_source.app(tmp_path, script, demo=())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "measured: ×7" in text(app))
+        await until(pilot, lambda: "the effect: ×7" in text(app))
         assert "any key to take over" in text(app)
         await pilot.press("c")
         await pilot.pause()
@@ -135,7 +135,7 @@ async def test_on_a_shared_screen_nobody_takes_over(tmp_path, monkeypatch):
     ui_source.freeze(monkeypatch, script)
     app = ui_source.app(tmp_path, script, demo=(), readonly=True)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "1/1 watch" in text(app))
+        await until(pilot, lambda: "READ-ONLY" in text(app) and "1/1 why" in text(app))
         await pilot.press("0", "space", "space")
         await pilot.pause()
         assert "1/1" in text(app) and "take over" not in text(app)

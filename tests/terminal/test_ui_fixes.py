@@ -50,7 +50,7 @@ def test_what_is_for_memory_is_told_by_memory(effect):
     script.send(SetFixes(("keep_list",)))
     script.play(20)
     session.feed(script.events(0))
-    before, after = (segment.memory for segment in session.view(script.now, 10, 1.0).segments)
+    before, after = session.view(script.now, 10, 1.0).segments
     memory = cured_leak(before, after)
     assert memory == "+50.0 kB/it leak → flat"
     assert cured_leak(after, before) == cured_leak(None, after) == cured_leak(before, before) == ""

@@ -13,11 +13,12 @@ from tfslowtop.ui.widgets.charts.scale import StickyScale
 TRACEBACK = (
     'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\nValueError: bad data\n'
 )
-#: The recording, the exit code if it has ended, and a sign that it is on the screen.
+#: The recording, the exit code if it has ended, a sign that it is on the screen, and the key to press then.
 STATES = {
-    "findings": ("dqn_replay", None, "2  predict, evaluate"),
-    "healthy": ("custom_loop", None, "Healthy"),
-    "crashed": ("custom_loop", 1, "ValueError"),
+    "findings": ("dqn_replay", None, "2  predict, evaluate", ""),
+    "finding": ("dqn_replay", None, "2  predict, evaluate", "enter"),
+    "healthy": ("custom_loop", None, "Healthy", ""),
+    "crashed": ("custom_loop", 1, "ValueError", ""),
 }
 
 
@@ -41,7 +42,7 @@ def _forgetful(scale, peak, now):
 
 
 def _compare(state, size, monkeypatch, snap_compare, **options):
-    recording, code, sign = STATES[state]
+    recording, code, sign, key = STATES[state]
     monkeypatch.setattr("tfslowtop.ui.screens.script._LISTS_EVERY", 0.0)
     monkeypatch.setattr(StickyScale, "update", _forgetful)
     source = Recorded(recording)
@@ -58,5 +59,9 @@ def _compare(state, size, monkeypatch, snap_compare, **options):
         # The status line comes after a second.
         await until(pilot, lambda: sign in text(app) and "% CPU" in text(app))
         await settled(pilot)
+        if key:
+            await pilot.press(key)
+            await until(pilot, lambda: "seen since" in text(app))
+            await settled(pilot)
 
     return snap_compare(app, terminal_size=size, run_before=before)

@@ -10,6 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 from ui_source import Script
 
+from tfslowtop.ui.scenario_app import Options, ScenarioApp
+
 SIZES = [(120, 40), (80, 24), (60, 16)]
 SCREENS = {
     "main": ("", "faster"),
@@ -55,6 +57,19 @@ def test_screen(screen, size, tmp_path, monkeypatch, snap_compare):
             await pilot.press(key)
         await until(pilot, lambda: sign in text(app))
         await settled(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_list(size, tmp_path, monkeypatch, snap_compare):
+    """Before anything runs: the list, and a page about the selected scenario where there is room."""
+    script = Script()
+    ui_source.freeze(monkeypatch, script)
+    app = ScenarioApp(Options([ui_source.entry(tmp_path)], source=lambda _: script))
+
+    async def before(pilot):
+        await until(pilot, lambda: "History grows" in text(app) and "% CPU" in text(app))
 
     assert snap_compare(app, terminal_size=size, run_before=before)
 

@@ -136,7 +136,7 @@ def test_what_is_a_question(output, state, cpu, prompt):
 def test_a_question_is_shown_with_how_to_answer():
     verdict = judge(View.empty(), "run name?")
     rows = ["".join(part for part, _ in row) for row in card_lines(verdict, None, 60, 16)]
-    assert rows == ["? Waiting for your input: run name?", "  enter, or o then t, to type"]
+    assert rows == ["? Waiting for your input: run name?", "  enter to type an answer"]
 
 
 async def test_keys_that_cannot_act_say_why_once(monkeypatch):

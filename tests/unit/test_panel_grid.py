@@ -14,7 +14,8 @@ FOUR = ["latency", "graph ops", "rss", "retraces"]
     ("size", "rows"),
     [
         ((160, 30), [["latency"], ["graph ops", "rss", "retraces"]]),
-        ((76, 20), [["latency"], ["graph ops"], ["rss", "retraces"]]),
+        ((76, 20), [["latency"], ["graph ops", "rss"]]),
+        ((76, 21), [["latency"], ["graph ops"], ["rss", "retraces"]]),
         ((80, 14), [["latency"], ["graph ops", "rss"]]),
         ((60, 9), [["latency"], ["graph ops"]]),
         ((60, 5), [["latency"]]),

@@ -7,12 +7,15 @@ only then imports what the scenario imports. It is watched like any script, by t
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import os
+import queue
 import random
 import socket
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -237,7 +240,37 @@ class _Child:
         os._exit(0)
 
 
+def _warm_up() -> list[str]:
+    """Import TensorFlow and return the arguments of the scenario that is wanted then.
+
+    Whoever started this process may end at any time: so does this, also in the middle of the import.
+    """
+    orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def wait() -> None:
+        line = sys.stdin.buffer.readline()
+        if not line:
+            os._exit(0)
+        orders.put(json.loads(line))
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    try:
+        importlib.import_module("tensorflow")
+    except Exception:
+        pass  # the scenario will fail to import it, too, and say so
+    order = orders.get()
+    waiting.join()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.environ.update(order["environment"])
+    return list(order["arguments"])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
+    if (sys.argv[1:] if argv is None else argv) == ["--warm"]:
+        argv = _warm_up()
     parser = argparse.ArgumentParser(prog="tfslowtop.catalogue.kernel")
     parser.add_argument("file", type=Path)
     parser.add_argument("--params", default="{}", help="a JSON object of texts")

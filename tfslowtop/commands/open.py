@@ -34,6 +34,11 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="disable the keys that change the run, for a shared screen",
     )
+    parser.add_argument(
+        "--no-warm",
+        action="store_true",
+        help="do not import TensorFlow in the background while no scenario has been started",
+    )
     parser.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
     parser.add_argument("--version", action="version", version=f"tfslowtop {__version__}")
     parser.hint_for_rest = _hint_for_rest
@@ -88,6 +93,7 @@ def run(options: argparse.Namespace) -> int:
             readonly=options.readonly,
             demo=demo,
             measured=state_file(),
+            warm=not options.no_warm,
         )
     )
     app.run()

@@ -11,7 +11,6 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,21 +20,7 @@ from ..catalogue.kernel import SOCKET_VARIABLE, TOKEN_VARIABLE
 from .event_loop import signal_name
 from .listening_source import Listening
 from .source import SourceError
-
-#: A scenario has a lower priority than the screen that shows it. A user's own script is never re-niced.
-NICE = 10
-
-#: TensorFlow prints pages of notes to standard error, which are of no use here.
-_QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONUNBUFFERED": "1"}
-
-
-# The child uses this very package, installed or in a checkout, and nothing by accident: neither what lies in
-# the working directory nor, unlike with PYTHONPATH, site-packages before the standard library.
-_ROOT = str(Path(__file__).resolve().parents[2])
-_BOOTSTRAP = (
-    "import sys; del sys.path[0]; sys.path.append(sys.argv.pop(1)); "
-    "from tfslowtop.catalogue.kernel import main; main()"
-)
+from .warm import NICE, QUIET, WarmKernel, start_kernel
 
 
 class ChildSource(Listening):
@@ -51,12 +36,15 @@ class ChildSource(Listening):
         fixes: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         nice: int = NICE,
+        warm: WarmKernel | None = None,
     ) -> None:
+        """`warm` may have a process that has imported TensorFlow already."""
         super().__init__()
+        self._warm = warm
         self._path = path.resolve()
         self._params = dict(params or {})
         self._fixes = fixes
-        self._env = {**_QUIET, **(env or {})}
+        self._env = {**QUIET, **(env or {})}
         self._nice = nice
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -66,33 +54,17 @@ class ChildSource(Listening):
 
     def start(self) -> None:
         listener = self._listen()
-        command = [sys.executable, "-c", _BOOTSTRAP, _ROOT, str(self._path)]
-        command += ["--params", json.dumps(self._params), "--fixes", ",".join(self._fixes)]
-        environment = {
-            **os.environ,
-            **self._env,
-            SOCKET_VARIABLE: listener.address,
-            TOKEN_VARIABLE: listener.token,
-        }
+        arguments = [str(self._path), "--params", json.dumps(self._params), "--fixes", ",".join(self._fixes)]
+        ours = {**self._env, SOCKET_VARIABLE: listener.address, TOKEN_VARIABLE: listener.token}
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,  # the watcher handles Ctrl-C and the terminal's hang-up
-            )
+            self._process = self._warm.take(self._path, arguments, ours) if self._warm else None
+            if self._process is None:
+                self._process = start_kernel(arguments, {**os.environ, **ours}, nice=self._nice)
         except OSError as error:
             listener.close()
             raise SourceError(
                 f"The scenario's process could not be started: {error.strerror or error}."
             ) from error
-        if self._nice:
-            try:
-                os.setpriority(os.PRIO_PROCESS, self._process.pid, self._nice)
-            except OSError:
-                pass  # then it runs at normal priority
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
         self._selector.register(self._process.stdout, selectors.EVENT_READ)

@@ -26,6 +26,7 @@ class ABTest:
         self._fixes: list[tuple[str, ...]] = [(), ()]
         self._walls: tuple[list[Floats], list[Floats]] = ([], [])
         self._cpus: tuple[list[Floats], list[Floats]] = ([], [])
+        self._medians: list[tuple[float, float]] = []
         self._pair: dict[int, tuple[Floats, Floats]] = {}
         self._blocks = 0
         self._open: list[tuple[Floats, Floats]] = []
@@ -60,6 +61,8 @@ class ABTest:
                     self._walls[one].append(self._pair[one][0])
                     self._cpus[one].append(self._pair[one][1])
                     del self._walls[one][:-_KEPT], self._cpus[one][:-_KEPT]
+                slow, fixed = (float(np.median(self._pair[one][0])) for one in (0, 1))
+                self._medians = [*self._medians[1 - _KEPT :], (slow, fixed)]
         self._open = []
         self._waiting = 0
 
@@ -68,4 +71,5 @@ class ABTest:
 
     def result(self) -> Comparison:
         a, b = self._fixes
-        return Comparison(a, b, len(self._walls[0]), self.running, self._effect, self._since)
+        pairs = tuple(self._medians)
+        return Comparison(a, b, len(pairs), self.running, self._effect, self._since, pairs)

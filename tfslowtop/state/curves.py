@@ -9,7 +9,7 @@ import numpy as np
 from ..stats.blocks import Floats
 from ..stats.series import Curve
 
-#: Nanoseconds for which a reading is valid: a gauge that does not change is sent once a second.
+#: Nanoseconds for which a measurement is valid.
 _HOLD = 2_000_000_000
 
 
@@ -28,11 +28,14 @@ def held(curve: Curve, count: int, since: int) -> Curve:
     return replace(curve, lo=held, mid=held, hi=held)
 
 
-def filled(curve: Curve, now: int) -> Curve:
-    """Fill a gauge between its readings; one that has not been read for seconds is unknown."""
+def filled(curve: Curve, now: int, *, is_count: bool = False) -> Curve:
+    """Fill a gauge between its readings; a measurement of seconds ago is unknown by now.
+
+    A count is only sent when it changes.
+    """
     columns = np.arange(len(curve.mid))
     last = np.maximum.accumulate(np.where(np.isfinite(curve.mid), columns, -1))
-    old = (columns - last) * curve.width_ns > _HOLD
+    old = ((columns - last) * curve.width_ns > _HOLD) & (not is_count)
     last[old | (columns * curve.width_ns + curve.start_ns > now)] = -1
 
     def fill(values: Floats) -> Floats:

@@ -156,7 +156,7 @@ def _panel(name: GaugeName, gauge: _Gauge, window: Window) -> PanelView:
     return PanelView(
         name=name,
         unit=unit,
-        curve=filled(gauge.series.curve(*window), window[1]),
+        curve=filled(gauge.series.curve(*window), window[1], is_count=not unit),
         now=gauge.series.last,
         median=median,
         p95=p95,

@@ -123,8 +123,7 @@ def judge(
     found: dict[str, str] = {}
     if latency.direction == "rising":
         found["grows"] = describe(latency)
-    leaks = memory is not None and memory.direction == "rising" and memory.low > LEAK_PER_ITERATION
-    if memory is not None and leaks and gained >= LEAKED:
+    if memory is not None and is_leak(memory, gained):
         found["leaks"] = describe_leak(memory)
     if pause_share >= PAUSE_SHARE:
         found["pauses"] = f"pauses take {100 * pause_share:.0f} % of the time"
@@ -150,6 +149,11 @@ def judge(
             "not reproduced", f"not reproduced here: the fixed one is {_times(1 / effect.ratio)} slower"
         )
     return Verdict("inconclusive", "inconclusive on this noisy machine")
+
+
+def is_leak(memory: Trend, gained: float) -> bool:
+    """Whether memory that gained this share of its level grows with the iterations, and not only at first."""
+    return memory.direction == "rising" and memory.low > LEAK_PER_ITERATION and gained >= LEAKED
 
 
 def fits(kind: str, verdict: Verdict) -> bool:
@@ -202,4 +206,4 @@ def _factor(effect: Effect | None) -> str:
 
 
 def _times(value: float) -> str:
-    return f"×{value:.2f}" if value < 2 else f"×{value:.1f}" if value < 100 else f"×{value:.0f}"
+    return f"×{value:,.{2 if value < 2 else 1 if value < 100 else 0}f}"

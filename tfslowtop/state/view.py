@@ -91,6 +91,8 @@ class Comparison:
     effect: Effect | None
     since: int = 0
     """The iteration at which it began."""
+    medians: tuple[tuple[float, float], ...] = ()
+    """The typical time of each pair's blocks in seconds, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from .screens.main import MainScreen
 from .screens.output import OutputScreen
 from .screens.terminal_size import is_too_small
 from .terminal_app import TerminalApp
+from .terminal_check import is_drawn_elsewhere
 from .terminal_signals import has_terminal
 from .widgets.account_bar import AccountBar
 from .widgets.charts.panel import Panel
@@ -118,7 +119,7 @@ class WatchApp(TerminalApp):
 
     def why_not(self, action: str) -> str:
         """Say in a sentence why a key's action cannot be done now; empty if there is nothing to say."""
-        if action in ("output", "focus_panel", "machine"):
+        if action in ("output", "focus_panel", "machine", "account"):
             return "Nothing to show yet."
         if action in ("pause", "baseline"):
             return "Nothing is running."
@@ -244,6 +245,9 @@ class WatchApp(TerminalApp):
         if self._run is not None:
             self._main.headline(self.watched_title, self.status_now())
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show)  # no view may come that would do it
+
     def _set_lens(self) -> None:
         # As many columns as any screen can show, two to a cell: one opened during a pause has them all.
         self._lens.columns = max(2 * self.size.width, self.LEAST_COLUMNS)
@@ -254,13 +258,13 @@ class WatchApp(TerminalApp):
     def _widen(self, view: View) -> None:
         """Let columns stand for more time once what is known no longer fits, up to the usual zoom."""
         panel = view.panel("latency")
-        if self._zoomed or panel is None or self._lens.column_seconds >= self.USUAL_ZOOM:
+        if self._zoomed or panel is None:
             return
         mid = panel.curve.mid.tolist()
         first = next((n for n, value in enumerate(mid) if value == value), len(mid))  # not NaN
-        if len(mid) - first >= self._main.curve_columns:
-            now = self._lens.column_seconds
-            self._lens.column_seconds = next(step for step in self.WIDENING if step > now)
+        known = (len(mid) - first) * panel.curve.width_ns / 1e9
+        wide = [step for step in self.WIDENING if step * self._main.curve_columns > known]
+        self._lens.column_seconds = wide[0] if wide else self.USUAL_ZOOM
 
     def is_attended(self) -> bool:
         """Return whether somebody seems to be watching."""
@@ -269,10 +273,11 @@ class WatchApp(TerminalApp):
     def status_now(self) -> str:
         """Say what the run is doing, also while the view is paused."""
         status = self.describe_status(self._view, time.perf_counter_ns()) if self._run is not None else ""
-        return f"PAUSED · {status}" if self._paused else status
+        signs = ["READ-ONLY"] * self._readonly + ["PAUSED"] * self._paused
+        return " · ".join((*signs, status))
 
     def _every_second(self) -> None:
-        if not self.is_headless and not has_terminal():
+        if not (self.is_headless or is_drawn_elsewhere() or has_terminal()):
             self.exit()  # nobody is looking any more, and SIGHUP may be ignored (nohup)
             return
         cpu, now = time.process_time(), time.monotonic()
@@ -291,7 +296,7 @@ class WatchApp(TerminalApp):
             return False
         if action == "move":
             return self.screen_stack[-1:] == [self._main]
-        if action in ("output", "focus_panel", "machine"):
+        if action in ("output", "focus_panel", "machine", "account"):
             return self._view is not None
         if action in ("pause", "baseline"):
             return self._run is not None

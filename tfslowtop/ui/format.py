@@ -10,7 +10,7 @@ from rich.text import Text
 #: Shown where there is no value.
 NOTHING = "–"
 #: The sign of each direction of a trend.
-SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?"}
+SIGNS = {"rising": "▲", "falling": "▼", "flat": "=", "unclear": "?", "settling": "…"}
 
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))

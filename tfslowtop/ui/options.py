@@ -23,5 +23,7 @@ class Options:
     """Play a tour of these scenarios, or of the default ones if the sequence is empty."""
     measured: Path | None = None
     """The file with what scenarios measured here; None keeps it for this run only."""
+    warm: bool = False
+    """Import TensorFlow in a process of its own while the list is read, for the first scenario."""
     source: Callable[[Entry], Source] | None = None
     """Makes the source to watch in place of the scenario; for tests."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events, on, work
 from textual.binding import Binding
@@ -43,6 +44,9 @@ from .tour import Start, Switch, Tour, scenes
 from .widgets.fixes import Fixes
 from .widgets.scenario.caption import Caption
 from .widgets.scenario.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from ..sources.warm import WarmKernel
 
 #: Actions that change the run: off and hidden with --readonly.
 _CHANGING = frozenset({"fix", "all_off", "compare", "restart", "parameters"})
@@ -98,6 +102,7 @@ class ScenarioApp(WatchApp):
         """Whether something was measured that is not in the file yet, and when that was last written."""
         self._tour: Tour | None = None
         self._caption: Caption | None = None
+        self._warm: WarmKernel | None = None
 
     # Running a scenario
 
@@ -109,6 +114,21 @@ class ScenarioApp(WatchApp):
             self.begin_tour(scenes(self._options.entries, self._options.demo))
         elif self._options.start is not None:
             self.start(self._options.start)
+        elif self._options.warm and self._run is None:
+            self._warm_up()
+
+    @work(thread=True, exit_on_error=False, group="warm")
+    def _warm_up(self) -> None:
+        from ..sources.warm import WarmKernel
+
+        warm = WarmKernel()
+        warm.start()
+        self._warm = warm
+
+    def release(self) -> None:
+        if self._warm is not None:
+            self._warm.stop()
+        super().release()
 
     def start(self, entry: Entry) -> None:
         """End what runs and start this scenario, as its file is now: its author may have edited it."""
@@ -130,7 +150,7 @@ class ScenarioApp(WatchApp):
         if self._options.in_process:
             return InProcessSource(entry.path, params=params)
         env = entry.scenario.env if entry.scenario else {}
-        return ChildSource(entry.path, params=params, env=env)
+        return ChildSource(entry.path, params=params, env=env, warm=self._warm)
 
     def on_unmount(self) -> None:
         super().on_unmount()
@@ -333,8 +353,11 @@ class ScenarioApp(WatchApp):
         self._caption.show(self._tour.caption)
 
     def view_shown(self) -> None:
-        self._keep_measured()
         self._advance_tour()
+
+    def _show(self) -> None:
+        self._keep_measured()  # first: the list shows the same numbers as the rest of the screen
+        super()._show()
 
     # What was measured
 
@@ -349,7 +372,6 @@ class ScenarioApp(WatchApp):
             return
         self._measured[entry.id] = new
         self._unsaved = True
-        self._main.catalogue.refresh_rows()
 
     @work(thread=True, exit_on_error=False, group="measured", exclusive=True)
     def _save_measured(self) -> None:

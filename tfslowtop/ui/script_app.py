@@ -159,9 +159,10 @@ class ScriptApp(WatchApp):
         return tuple(Fix(o.id, o.title) for o in self._view.offers) if self._view is not None else ()
 
     def describe_status(self, view: View | None, now: int) -> str:
-        return script_status(view, now)
+        return "waiting for input" if self._main.card.kind == "asking" else script_status(view, now)
 
     def on_resize(self) -> None:
+        super().on_resize()
         self._script.resize(max(4, self.size.height - 4), max(20, self.size.width - 2))
 
     # Keys
@@ -182,6 +183,8 @@ class ScriptApp(WatchApp):
             return "Read-only: keys that change the run are off."
         if action == "restart":
             return "The script is still running; r restarts it once it has ended."
+        if action in ("fix", "all_off") and self.ended is not None:
+            return "The script has ended; r runs it again."
         if action in ("fix", "all_off"):
             return "There is no such fix." if self._fixes else "Nothing can be fixed in the running script."
         if action == "findings":

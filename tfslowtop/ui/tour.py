@@ -1,4 +1,4 @@
-"""The tour that `--demo` plays: start a scenario, let it degrade, toggle the fix, show the effect, go on.
+"""The tour that `--demo` plays: the problem, why, the fix, the effect, and the next scenario.
 
 Pure: views and the time in, orders and captions out. What is measured decides when to go on, within time
 limits, because a scenario may not behave on this machine as it does on others.
@@ -26,6 +26,9 @@ LOADING = 90.0
 DEGRADE_LEAST, DEGRADE_MOST = 8.0, 20.0
 EFFECT_LEAST, EFFECT_MOST = 5.0, 25.0
 SHOW = 7.0
+
+#: Characters of the mechanism that are shown: about ten seconds of reading.
+_READ = 200
 
 State = Literal["start", "loading", "degrade", "effect", "show"]
 
@@ -69,14 +72,14 @@ class Tour:
         waited = now - self._since
         if self._state == "start":
             self._enter("loading", now)
-            self._say("starting", self._scenario.claim)
+            self._say("the problem", self._scenario.claim)
             return Start(self.entry)
         if view is not None and (view.failure is not None or view.ended is not None):
             return self._next("it ended; moving on", now)
         if self._state == "loading":
             if view is not None and view.phase == PHASE_RUNNING:
                 self._enter("degrade", now)
-                self._say("watch", self._scenario.claim)
+                self._say("why", _beginning(self._scenario.mechanism))
             elif waited > LOADING:
                 return self._next("it takes too long to start on this machine", now)
         elif view is not None and self._state == "degrade":
@@ -101,7 +104,7 @@ class Tour:
             return None
         self._enter("effect", now)
         titles = [fix.title for fix in self._scenario.fixes if fix.id in self._scenario.cured_by]
-        self._say("now the fix", "; ".join(titles))
+        self._say("the fix", "; ".join(titles))
         return Switch(tuple(dict.fromkeys((*self._scenario.base, *self._scenario.cured_by))))
 
     def _effect(self, view: View, waited: float, now: float) -> None:
@@ -120,11 +123,11 @@ class Tour:
         effect = view.marks[-1].effect if view.marks else None
         if self._leaks and view.marks:
             before, after = (segment.memory for segment in view.segments[-2:])
-            self._say("measured", f"memory {_leak(before)} → {_leak(after)}")
+            self._say("the effect", f"memory {_leak(before)} → {_leak(after)}")
         elif effect is not None:
-            self._say("measured", sentence(effect))
+            self._say("the effect", sentence(effect))
         else:
-            self._say("measured", "no effect was measured in time on this machine")
+            self._say("the effect", "no effect was measured in time on this machine")
 
     def _next(self, why: str, now: float) -> Start | Switch | None:
         self._place += 1
@@ -146,3 +149,12 @@ def _clear(trend: Trend | None) -> bool:
 
 def _leak(trend: Trend | None) -> str:
     return describe_leak(trend) if trend else "unclear"
+
+
+def _beginning(text: str) -> str:
+    """Return the first sentences, as many as can be read while a curve climbs."""
+    sentences = text.split(". ")
+    count = 1
+    while count < len(sentences) and len(". ".join(sentences[: count + 1])) <= _READ:
+        count += 1
+    return ". ".join(sentences[:count]).rstrip(".") + "."

@@ -24,8 +24,8 @@ from ..finding_code import CodeCache, CodeWanted, FindingCode, code_key
 from ..format import plain, plain_text, quantity
 from ..frame import Frame
 from ..handover import editor_command, hand_over, scenario_command
-from ..widgets.charts.chart import Chart
-from ..widgets.charts.drawing import OUTLIERS, Mode
+from ..widgets.charts.chart import Chart, curve_mode
+from ..widgets.charts.drawing import OUTLIERS
 from ..widgets.charts.panel import panel_title
 from ..widgets.effect_card import ratio_words
 from .detail import show_curve
@@ -58,8 +58,9 @@ class FindingScreen(LiveScreen):
         self._finding = finding
         self._codes = codes
         self._readonly = readonly
-        mode: Mode = "ascii" if ascii else "block"
-        self._chart = Chart(mode=mode, outliers=OUTLIERS, formatter=self._formatted, id="finding-chart")
+        self._chart = Chart(
+            mode=curve_mode(ascii=ascii), outliers=OUTLIERS, formatter=self._formatted, id="finding-chart"
+        )
         self._caption = Static(classes="part", markup=False)
         self._unit = "s"
         self._evidence = Static(classes="part", markup=False)

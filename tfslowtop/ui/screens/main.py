@@ -75,6 +75,8 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         self._grid = PanelGrid(*self._panels.values(), lead=self.LEAD, id="panels")
         self._telling: set[str] = set()
         """Panels that had something to say since the run began."""
+        self._growing: set[str] = set()
+        """Panels whose curve rose at some time since then: they tell more than those of a level."""
         self._machine = Static(id="machine-line", markup=False)
         self.account = AccountBar(ascii=ascii)
         self._gpu = ""
@@ -91,8 +93,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
                 yield from self.compose_above()
                 yield self._grid
                 yield self._machine
-                with VerticalScroll(id="failure") as failure:
-                    failure.display = False
+                with VerticalScroll(id="failure", classes="-hidden"):
                     yield self._failure
                 yield from self.compose_below()
         yield self._status
@@ -140,9 +141,16 @@ class MainScreen(LatestSizeOnly, Screen[None]):
             if panel is not None:
                 if (panel_view.curve.hi > 0).any():
                     self._telling.add(panel_view.name)
+                if panel_view.trend is not None and panel_view.trend.direction == "rising":
+                    self._growing.add(panel_view.name)
                 baseline = frame.baselines.get(panel_view.name)
                 panel.show(
-                    panel_view, view.marks, now, baseline, label=lambda mark: mark_label(mark, frame.fixes)
+                    panel_view,
+                    view.marks,
+                    now,
+                    baseline,
+                    label=lambda mark: mark_label(mark, frame.fixes),
+                    is_mixed=view.newest_comparison is not None,
                 )
         self._show_gpu(view, now, frame.baselines)
         self._grid.want(self._wanted(view))
@@ -160,14 +168,20 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         first = dict.fromkeys((self.telling_curve(view), "latency"))
         shares = [panel.name for panel in view.panels if panel.unit == "%"]
         own = [name for name in self._extra_panels if name not in shares]
-        order = [*first, *own, GAUGE_RSS, "gpu", "retraces", *shares]
-        telling = self._telling | first.keys()
+        growing = [name for name in own if name in self._growing]
+        order = [*first, *growing, GAUGE_RSS, "gpu", "retraces", *own, *shares]
+        telling = self._telling | self.always_shown(view)
         return [name for name in dict.fromkeys(order) if name in telling]
 
+    def always_shown(self, view: View) -> set[str]:
+        """Return the panels that have a place even when there is nothing to say yet."""
+        return {"latency"}
+
     def _show_machine(self, view: View) -> None:
-        rest = "" if "retraces" in self._telling else "no retraces"
+        rest = "no retraces" if view.iterations and "retraces" not in self._telling else ""
         width = self._machine.size.width or 80
-        self._machine.display = GAUGE_MACHINE_CPUS in view.readings
+        # A program that has ended uses nothing, and what others use says nothing about it.
+        self._machine.set_class(GAUGE_MACHINE_CPUS not in view.readings or view.ended is not None, "-hidden")
         self._write(self._machine, meter_line(view, self._gpu, width, ascii=self._ascii, rest=rest))
 
     def show_rest(self, frame: Frame) -> None:
@@ -222,6 +236,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         self._extra_panels.clear()
         self._gpu = ""
         self._telling.clear()
+        self._growing.clear()
         for panel in self._panels.values():
             panel.clear()
 
@@ -241,8 +256,8 @@ class MainScreen(LatestSizeOnly, Screen[None]):
     def fail(self, failure: Failed | ScenarioError | str | None) -> None:
         """Show what went wrong in place of the panels; None shows the panels again."""
         # `query`, not `query_one`: a last view may come while the app closes and the panels have gone.
-        self.query("#panels").set(display=failure is None)
-        self.query("#failure").set(display=failure is not None)
+        self.query("#panels").set_class(failure is not None, "-hidden")
+        self.query("#failure").set_class(failure is None, "-hidden")
         if failure is not None:
             self._write(self._failure, _describe_failure(failure))
 

@@ -92,15 +92,19 @@ class ScenarioScreen(MainScreen):
 
     def fail(self, failure: Failed | ScenarioError | str | None) -> None:
         super().fail(failure)
-        if self.has_class("-idle"):
-            self.query("#panels").set(display=False)  # nothing was measured that they could show
+        if failure is not None:
+            self.remove_class("-idle")
 
     def mark_running(self, id: str) -> None:
-        self.remove_class("-idle")
-        self.fail(None)
         self.catalogue.mark_running(id)
+        self.catalogue.select(id)  # something else may have started it
         if self.has_class("-listing"):  # it was open, and something else has started this
             self.close_list()
+
+    def show(self, frame: Frame) -> None:
+        if frame.view.iterations or frame.view.ended is not None:
+            self.remove_class("-idle")  # until then its code is more worth reading than empty curves
+        super().show(frame)
 
     def show_rest(self, frame: Frame) -> None:
         newest = newest_effect(frame.view, frame.fixes)
@@ -110,9 +114,13 @@ class ScenarioScreen(MainScreen):
         if state == self._numbers[0] and now - self._numbers[1] < _NUMBERS_EVERY:
             return
         self._numbers = (state, now)
+        self.catalogue.refresh_rows()
         if self._entry is not None and self._entry.scenario is not None:
             self._card.show_verdict(_verdict(frame.view, self._entry.scenario), _found(frame.view))
-        self.account.show(frame.view.account)
+        if newest is not None and newest.is_test:
+            self.account.clear()  # it would be that of whichever arm runs
+        else:
+            self.account.show(frame.view.account)
         self._effect.show(newest)
         self._fixes.show(frame.view.fixes, frame.requested, frame.view.segments)
 

@@ -14,6 +14,8 @@ from ...agent.protocol.names import (
     GAUGE_GRAPH_OPS,
     GAUGE_OPEN_SESSIONS,
     GAUGE_TENSORS_KEPT,
+    PHASE_IMPORTING,
+    PHASE_STARTING,
 )
 from ...scenario import Fix
 from ...state.view import View
@@ -70,6 +72,9 @@ class ScriptScreen(MainScreen):
     def telling_curve(self, view: View) -> str:
         return view.findings[0].curve if view.findings else super().telling_curve(view)
 
+    def always_shown(self, view: View) -> set[str]:
+        return {self.telling_curve(view)} if view.iterations else set()
+
     def has_panel(self, gauge: str) -> bool:
         return gauge in _GAUGES_WITH_PANEL
 
@@ -119,6 +124,9 @@ class ScriptScreen(MainScreen):
         view, now = frame.view, time.monotonic()
         verdict = judge(view, self._prompt(view, now), fix_keys(frame.fixes))
         self.card.show(verdict, self._code(verdict))
+        self.set_class(_is_early(view, verdict), "-early")
+        if verdict.traceback and not view.iterations:
+            self.fail(verdict.traceback)
         before, size, when = self._listed
         if size == self.size and (view is before or now - when < _LISTS_EVERY):
             return
@@ -136,6 +144,9 @@ class ScriptScreen(MainScreen):
             self.fixes.offer(frame.fixes)
         refusals = {o.id: f"{o.status}: {o.sentence}" for o in frame.view.offers if o.status in _NOT_ON}
         self.fixes.show(frame.view.fixes, frame.requested, frame.view.segments, refusals)
+        # Nothing can be switched any more; what was measured stays.
+        untouched = frame.view.ended is not None and not frame.view.marks
+        self.fixes.set_class(untouched, "-hidden")
         self._effect.show(newest_effect(frame.view, frame.fixes))
 
     def _prompt(self, view: View, now: float) -> str:
@@ -152,3 +163,11 @@ class ScriptScreen(MainScreen):
         if code is None:
             self.post_message(CodeWanted(verdict.finding))
         return code
+
+
+def _is_early(view: View, verdict: Verdict) -> bool:
+    """Whether nothing has happened yet that curves or lists could show."""
+    if view.ended is not None or view.iterations:
+        return False
+    waiting = verdict.kind == "asking" or view.phase == PHASE_IMPORTING
+    return waiting or (view.phase == PHASE_STARTING and not view.account.seconds)

@@ -68,17 +68,19 @@ class AccountBar(Static, can_focus=True):
         self._ascii = ascii
         self._account = AccountView()
         self._shown: Text | None = None
-        self.display = False
+        self.add_class("-hidden")
 
     def show(self, account: AccountView) -> None:
         self._account = account
         # Once it is there it stays: it is empty for two seconds after a fix was switched on or off.
-        self.display = self.display or account.seconds > 0
+        if account.seconds > 0:
+            self.remove_class("-hidden")
         self._draw()
 
     def clear(self) -> None:
         """Leave the screen, until another program has spent some time."""
-        self._account, self.display = AccountView(), False
+        self._account = AccountView()
+        self.add_class("-hidden")
 
     def on_resize(self) -> None:
         self._draw()
@@ -91,16 +93,18 @@ class AccountBar(Static, can_focus=True):
 
     def _draw(self) -> None:
         width = self.content_size.width
-        if not self.display or width < 1:
+        if width < 1:
             return
         self.border_title = "where the time goes"
         heaviest = self._account.heaviest
-        self.border_subtitle = "" if heaviest is not None else "measuring"
+        self.border_subtitle = ""
         if heaviest is not None:
             place = f"{heaviest.file.rsplit('/', 1)[-1]}:{heaviest.line}"
             self.border_subtitle = f"heaviest line {place} {100 * heaviest.share:.0f} %"
         bar = draw_bar(self._account, width, self._style, ascii=self._ascii)
         text = Text("\n").join([bar, legend(self._account, width, self._style, ascii=self._ascii)])
+        if not self._account.seconds:
+            text = Text("measuring since the last toggle …")
         if self._ascii:
             text = plain_text(text)
         if text != self._shown:

@@ -6,17 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static
 
 from ...scenario import Fix
-from ...state.view import Mark, View
+from ...state.verdict import is_leak
+from ...state.view import Mark, Segment, View
 from ...stats.effect import Effect, describe_slopes
-from ...stats.trend import Trend, describe_leak
-from ..format import plain, quantity
+from ...stats.trend import describe_leak
+from ..format import plain, plain_text, quantity
 from .big_number import BigNumber
+from .spark import spark
 
 #: Terminal height from which there is room for large digits, and columns from which they fit.
 _TALL, _WIDE = 32, 100
@@ -34,6 +37,8 @@ class NewestEffect:
     last: str = ""
     """What the newest toggle alone did, if `effect` is that of several fixes."""
     memory: str = ""
+    pairs: tuple[tuple[float, float], ...] = ()
+    """The typical times of an A/B test's blocks, slow and fixed."""
     is_test: bool = False
 
 
@@ -42,14 +47,17 @@ def newest_effect(view: View, fixes: Sequence[Fix]) -> NewestEffect | None:
     test = view.newest_comparison
     if test is not None:
         pairs = f"{test.blocks} pairs{', running' if test.running else ''}"
-        return NewestEffect(f"A/B test: slow → fixed, {pairs}", test.effect, "than slow", is_test=True)
+        title = f"A/B test: slow → fixed, {pairs}"
+        return NewestEffect(title, test.effect, "than slow", pairs=test.medians, is_test=True)
     segments = [n for n, segment in enumerate(view.segments) if segment.mark.changed]
     if not segments:
         return None
     place = segments[-1]
     mark = view.segments[place].mark
-    before = view.segments[place - 1].memory if place else None
-    memory = cured_leak(before, view.segments[place].memory)
+    earlier = view.segments[:place]
+    if mark.total is not None:  # what stands beside a total has the same beginning
+        earlier = tuple(s for s in earlier if not s.mark.fixes) or earlier
+    memory = cured_leak(earlier[-1] if earlier else None, view.segments[place])
     if mark.total is None:
         return NewestEffect(_toggled(mark, fixes), mark.effect, "than before", memory=memory)
     last = f"{_toggled(mark, fixes)}: {brief(mark.effect)}" if mark.effect else ""
@@ -59,12 +67,15 @@ def newest_effect(view: View, fixes: Sequence[Fix]) -> NewestEffect | None:
     return NewestEffect(title, mark.total, "than without fixes", last, memory)
 
 
-def cured_leak(before: Trend | None, after: Trend | None) -> str:
+def cured_leak(before: Segment | None, after: Segment) -> str:
     """Return `+0.26 MB/it leak → flat`, or nothing where there was no leak or there still is one."""
-    if before is None or after is None or before.direction != "rising" or after.direction == "rising":
+    leak, now = before.memory if before is not None else None, after.memory
+    if before is None or leak is None or now is None or now.direction == "rising":
         return ""
-    then = "settling" if after.direction == "unclear" else describe_leak(after)
-    return f"{describe_leak(before)} → {then}"
+    if not is_leak(leak, before.gained):
+        return ""
+    then = "settling" if now.direction == "unclear" else describe_leak(now)
+    return f"{describe_leak(leak)} → {then}"
 
 
 def factor(effect: Effect) -> str:
@@ -141,18 +152,34 @@ class EffectCard(Horizontal):
         self.set_class(gain == "slower", "-loss")
         self.set_class(large, "-large")
         self.border_title = self._spell(newest.title)
-        digits = large and bool(levels)
+        digits = large and bool(levels) and not newest.is_test
         self._before.display = self._after.display = digits
         if digits:
             for widget, level, after in zip((self._before, self._after), levels, ("\n  →", ""), strict=True):
                 number, _, unit = level.partition(" ")
                 widget.show(number, unit + after)
         width = self.screen.query_one("#main").size.width or size.width
+        if large and newest.is_test:
+            self._words.update(self._arms(newest, width - 4))
+            return
         lines = large_words(newest) if large else [brief_words(newest, levels, width - 2)]
         text = Text("\n".join(lines), no_wrap=not large, overflow="crop" if self._ascii else "ellipsis")
-        self._words.update(
-            Text(plain(text.plain), no_wrap=not large, overflow="crop") if self._ascii else text
-        )
+        self._words.update(plain_text(text) if self._ascii else text)
+
+    def _arms(self, newest: NewestEffect, width: int) -> Text:
+        """Return both arms of an A/B test, each in its colour and on the same scale, and the outcome."""
+        text = Text(no_wrap=True, overflow="ellipsis")
+        top = max((max(pair) for pair in newest.pairs), default=0.0)
+        levels = _levels(newest.effect) or ("", "")
+        for name, arm, level, colour in zip(
+            ("slow", "fixed"), zip(*newest.pairs, strict=True), levels, ("error", "success"), strict=False
+        ):
+            low, high = np.quantile(arm, (0.05, 0.95))
+            words = f"{name:6}{level:>8}  {quantity(low, 's')}–{quantity(high, 's')}  "
+            style = self.app.theme_variables.get(colour) or ""
+            text.append(f"{words:34}", "bold").append(spark(arm[-max(1, width - 34) :], top=top), style)
+            text.append("\n")
+        return text.append("   ".join(large_words(newest)), "bold")
 
     def _spell(self, text: str) -> str:
         return plain(text) if self._ascii else text

@@ -14,7 +14,7 @@ from ...scenario import Fix
 from ...state.view import Segment
 from ...stats.effect import Effect, sentence
 from ..format import plain_text
-from .effect_card import brief, cured_leak, factor
+from .effect_card import brief, cured_leak, factor, ratio_words
 
 
 def describe_effect(effect: Effect, width: int, memory: str = "") -> str:
@@ -99,7 +99,7 @@ class Fixes(OptionList):
         if not places:
             return "", ""
         place = places[-1]
-        before, segment = segments[place - 1].memory if place else None, segments[place]
+        before, segment = segments[place - 1] if place else None, segments[place]
         room = (self.scrollable_content_region.width or 80) - used - 2
         effect = segment.mark.effect
         if effect is None:
@@ -110,8 +110,11 @@ class Fixes(OptionList):
         if not on:
             words = f"{brief(effect)} when on"
             return (f"  {words}" if len(words) <= room else ""), "dim"
-        words = describe_effect(effect, room, cured_leak(before, segment.memory))
-        words = next((text for text in (words, brief(effect), factor(effect)) if len(text) <= room), "")
+        words = describe_effect(effect, room, cured_leak(before, segment))
+        if words.endswith("settling") and segment is not segments[-1]:
+            words = ratio_words(effect)  # it has no time left to settle
+        least = factor(effect) if effect.verdict != "no difference shown" else ""
+        words = next((text for text in (words, brief(effect), least) if len(text) <= room), "")
         return f"  {words}", "italic"
 
     def on_focus(self) -> None:

@@ -31,10 +31,10 @@ _GAP, _BAR, _RANGE, _MARK, _GHOST = range(5)
 _BLANK = ord(" ")
 # With more spans in a row, ghost and range lose their colour (their glyphs still differ).
 MAX_SPANS = 10
-#: Columns that may exceed all others without setting the scale. The first call of a tf.function traces for
-#: seconds, and a value is held until the next one comes, so that call fills a few columns ...
+#: Values that may exceed all others without setting the scale: the first calls of tf.functions trace for
+#: seconds ...
 OUTLIERS = 6
-#: ... and the share of the columns that may, ...
+#: ... and the share of the values that may, ...
 _OUTLYING = 0.05
 #: ... if they exceed the rest by this factor; less would cut the peaks of a curve that has none.
 _FAR = 1.6
@@ -131,16 +131,19 @@ def fit(data: CurveData, columns: int) -> CurveData:
 def peak(data: CurveData, outliers: int = 0) -> float:
     """Return the largest finite value that the scale has to hold; 0.0 where there is none.
 
-    With `outliers` the typical values set the scale: that many columns, or 5 % of all, may exceed the top if
-    they are far above the others (the first call of a tf.function traces for seconds), and maxima count up
-    to 1.4 times the highest typical value (a busy machine has one in every column). What exceeds the top is
-    marked.
+    With `outliers` the typical values set the scale: that many of them, or 5 %, may exceed the top if they
+    are far above the others (the first call of a tf.function traces for seconds), and maxima count up to 1.4
+    times the highest typical value (a busy machine has one in every column). What exceeds the top is marked.
     """
     if not outliers:
         return _largest(data.hi, data.mid, data.ghost)
     typical = np.fmax(data.mid, data.ghost) if data.ghost is not None else data.mid
     known = typical[np.isfinite(typical)]
     values = np.sort(known)
+    if len(values) > 2 * outliers:
+        # A value is held until the next one comes: however long the first step lasted, it is one value.
+        once = np.append(True, np.diff(known) != 0) | (known <= _FAR * np.median(known))
+        values = np.sort(known[once])
     if len(values) > 2 * outliers:
         rest = values[-max(outliers, int(_OUTLYING * len(values))) - 1]
         if values[-1] > _FAR * rest > 0:
@@ -259,10 +262,11 @@ def _draw_braille(data: CurveData, height: int, upper: float) -> Grid:
     dots = np.arange(top, -1, -1)[:, None]
     inked = (dots >= (0 if data.filled else foot)) & (dots <= head)
     # The band from the smallest to the largest: every other row of dots, which does not flicker in a scroll.
-    inked |= (dots >= first) & (dots <= last) & (dots % 2 == 0)
-    line = _cells(inked & known)
+    band = (dots >= first) & (dots <= last) & (dots % 2 == 0)
+    line = _cells((inked | band) & known)
     chars = np.where(line > 0, _BRAILLE + line, _BLANK).astype(np.uint32)
-    roles = np.where(line > 0, _BAR, _GAP).astype(np.uint8)
+    roles = np.where(line > 0, _RANGE, _GAP).astype(np.uint8)
+    roles[_cells(inked & known) > 0] = _BAR
     if data.ghost is not None:
         # One dot per cell against the line's two: dotted, not solid.
         seen = ~np.isnan(data.ghost) & (np.arange(len(known)) % 2 == 0)

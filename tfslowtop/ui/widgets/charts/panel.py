@@ -11,6 +11,7 @@ from textual.message import Message
 
 from ....agent.protocol.names import GAUGE_RSS, GPU_PREFIX, TF_GPU_PREFIX
 from ....state.view import Mark, PanelView
+from ....stats.trend import TOO_FEW
 from ...format import SIGNS, plain, quantity
 from .axes import XAxis, tick_label
 from .chart import Chart, Line, curve_mode
@@ -35,6 +36,8 @@ _GROWING = (GAUGE_RSS, "retraces")
 _FRAMED_ROWS, _AXIS_COLUMNS = 6, 30
 #: Seconds between two versions of the numbers: nobody reads digits that change more often.
 _WRITTEN_EVERY = 0.45
+#: Nanoseconds after a toggle for which a trend that is not clear yet is called settling.
+_SETTLING = 10_000_000_000
 
 
 def panel_title(name: str) -> str:
@@ -175,8 +178,8 @@ class Panel(Chart, can_focus=True):
     def _head_line(self, width: int, framed: bool) -> Line:
         left, rule, right = ("+-", "-", "-+") if self._ascii else ("╭─", "─", "─╮")
         if not framed:
-            left, rule, right = "", " ", " "
-        heading, numbers, verdict = self._fitting(width - (9 if framed else 3))
+            left, rule, right = "", " ", "  "
+        heading, numbers, verdict = self._fitting(width - (9 if framed else 4))
         parts: list[tuple[str, str]] = [(heading, "title")]
         dot = self._spell(" · ")
         said = [(numbers[0], "number")] if numbers else []
@@ -261,29 +264,46 @@ class Panel(Chart, can_focus=True):
         note: str = "",
         instead: tuple[str, ...] = (),
         label: Callable[[Mark], str] = lambda mark: "",
+        *,
+        is_mixed: bool = False,
     ) -> None:
-        """Show numbers and curve; `instead` replaces the view's numbers."""
+        """Show numbers and curve; `instead` replaces the view's numbers.
+
+        A curve that `is_mixed` of both arms of an A/B test has no trend.
+        """
         self._unit = view.unit
         if view.has_base and self._scale.floor < _LEAST_GROWTH:
             self._scale = StickyScale(_LEAST_GROWTH)
         known = view.now == view.now  # a verdict without a value would be noise
         if now - self._written_at >= _WRITTEN_EVERY or not self._head.numbers:
             self._written_at = now
-            direction = view.trend.direction if view.trend and known else ""
+            direction, words = _verdict(view, marks) if known and not is_mixed else ("", "")
             numbers = (instead or _numbers(view)) if known else ()
             if self.quantity == GAUGE_RSS:
                 self.heading = NAMES[GAUGE_RSS] if view.has_base else "memory"
-            self._head = Head(numbers, direction, view.words if known else "", note)
+            self._head = Head(numbers, direction, words, note)
             self.set_class(direction == "rising", "-rising")
             self.set_class(direction == "falling", "-falling")
         span = len(view.curve.mid) * view.curve.width_ns / 1e9
         self.update(chart_data(view, marks, baseline, label), now, x_axis=XAxis.seconds_ago(span))
 
 
+def _verdict(view: PanelView, marks: tuple[Mark, ...]) -> tuple[str, str]:
+    """Return direction and words. A latency that is not clear yet is settling; others say nothing."""
+    trend = view.trend
+    if trend is None or trend.direction != "unclear":
+        return trend.direction if trend else "", view.words
+    if view.unit != "s":
+        return "", ""
+    now = view.curve.start_ns + len(view.curve.mid) * view.curve.width_ns
+    settling = trend.why == TOO_FEW or (marks and now - marks[-1].at < _SETTLING)
+    return ("settling", "settling") if settling else (trend.direction, view.words)
+
+
 def _numbers(view: PanelView) -> tuple[str, ...]:
     if view.has_base:
         return shown_quantity(view), f"total {quantity(view.now, view.unit)}"
-    if view.median != view.median or view.unit == "":  # NaN; of a count the newest value says it all
+    if view.median != view.median or view.unit in ("", "B"):  # NaN; or the newest value says it all
         return (quantity(view.now, view.unit),)
     median, p95 = (quantity(value, view.unit) for value in (view.median, view.p95))
     return quantity(view.now, view.unit), f"median {median}", f"p95 {p95}"

@@ -13,6 +13,8 @@ _WIDTH, _HEIGHT, _LOW_HEIGHT = 36, 6, 4
 #: Rows of a narrow grid from which a panel gets its full height.
 _ROOMY = 12
 _MOST_COLUMNS = 3
+#: The shares of the height of the lead and of every other row.
+_SHARES = 3, 2
 #: Columns of the grid: one, two or three panels fill a row.
 _SPAN = 6
 
@@ -26,6 +28,9 @@ def plan(wanted: Sequence[str], width: int, height: int, lead: str = "") -> list
     low = columns == 1 and height < _ROOMY
     rows = max(1, height // (_LOW_HEIGHT if low else _HEIGHT))
     alone = [lead] if lead in wanted and rows > 1 and len(wanted) > 1 else []
+    if alone and not low:
+        # The lead's share is larger, and the other rows must keep their least height.
+        rows = max(2, 1 + (height * _SHARES[1] // _HEIGHT - _SHARES[0]) // _SHARES[1])
     room = columns * (rows - len(alone))
     rest = [name for name in wanted if name not in alone][:room]
     count = -(-len(rest) // columns)
@@ -48,6 +53,8 @@ class PanelGrid(Container):
         self._lead = lead
         self._wanted: tuple[str, ...] = tuple(panel.quantity for panel in panels)
         self._placed: list[list[str]] = []
+        for panel in panels:
+            panel.display = False  # until there is a place for it
 
     def on_resize(self) -> None:
         self._place()
@@ -77,5 +84,5 @@ class PanelGrid(Container):
             key=lambda w: order.index(w.quantity) if isinstance(w, Panel) and w.quantity in order else 99
         )
         self.styles.grid_size_rows = max(1, len(placed))
-        heights = ["3fr" if row == [self._lead] else "2fr" for row in placed]
+        heights = [f"{_SHARES[row != [self._lead]]}fr" for row in placed]
         self.styles.grid_rows = " ".join(heights) or "1fr"

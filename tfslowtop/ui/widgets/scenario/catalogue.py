@@ -17,7 +17,8 @@ from ....catalogue.find import Entry
 from ....catalogue.measured import Measured
 from ....catalogue.search import by_symptom, ranked, symptom
 from ...format import plain, shortened
-from .last_run import badge, spark
+from ..spark import spark
+from .last_run import badge
 
 #: Columns of the small curve at the end of a row that has room for it.
 _CURVE = 5
@@ -106,6 +107,8 @@ class Catalogue(Vertical):
 
     def refresh_rows(self) -> None:
         """Write the rows again: another scenario runs, something was measured, or the width has changed."""
+        if not self.query("#scenarios"):
+            return  # the app is closing
         for index, option in enumerate(self.list.options):
             if option.id in self._entries:
                 prompt = self._prompt(self._entries[option.id])
@@ -113,11 +116,7 @@ class Catalogue(Vertical):
                     self.list.replace_option_prompt_at_index(index, prompt)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._refit)
-
-    def _refit(self) -> None:
-        if self.query("#scenarios"):  # the app may be closing
-            self.refresh_rows()
+        self.call_after_refresh(self.refresh_rows)
 
     def _prompt(self, entry: Entry) -> Text:
         """Return a row: what it is, and at the right what it measured here the last time."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 
 from ....catalogue.find import Entry
 from ....catalogue.measured import Measured
-from ...format import duration, quantity
+from ...format import quantity
+from ..spark import spark
 
-_BARS = "▁▂▃▄▅▆▇█"
+_UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
 def badge(measured: Measured, entry: Entry) -> str:
@@ -33,21 +33,6 @@ def describe_last_run(measured: Measured, *, ascii: bool = False) -> str:
     return f"{effect}: {times}{leak}, {_ago(measured.at)}{curve}"
 
 
-def spark(values: tuple[float, ...], columns: int = 0) -> str:
-    """Return a small curve from zero to the largest value, in so many columns or one for each value."""
-    if columns:
-        values = tuple(max(part) for part in _parts(values, columns) if part)
-    top = max(values, default=0.0)
-    if top <= 0:
-        return ""
-    return "".join(_BARS[min(7, max(0, int(8 * value / top)))] for value in values)
-
-
-def _parts(values: tuple[float, ...], count: int) -> list[tuple[float, ...]]:
-    edges = [round(n * len(values) / count) for n in range(count + 1)]
-    return [values[a:b] for a, b in itertools.pairwise(edges)]
-
-
 def _factor(ratio: float) -> str:
     return f"×{_number(ratio)}"
 
@@ -60,5 +45,6 @@ def _ago(at: float) -> str:
     seconds = max(0.0, time.time() - at)
     if seconds < 90:
         return "just now"
-    days = int(seconds // 86400)
-    return f"{days} day{'s' if days > 1 else ''} ago" if days else f"{duration(seconds)} ago"
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds >= size)
+    count = int(seconds // size)
+    return f"{count} {unit}{'s' if count > 1 else ''} ago"

@@ -87,6 +87,7 @@ class StreamTable(Vertical):
     def show(self, streams: tuple[StreamView, ...]) -> None:
         self._all = streams
         shown = [s for s in streams if self._internal or s.is_step or not is_internal(s)][:_MOST]
+        self.set_class(not shown, "-hidden")
         width = self.list.scrollable_content_region.width or 80
         hidden = len(streams) - len(shown)
         head = self._plain(_heading(width, hidden))

@@ -48,10 +48,12 @@ class Verdict:
     title: str = ""
     """For the frame."""
     finding: Finding | None = None
+    traceback: str = ""
+    """What a crashed script wrote in the end."""
 
     @property
     def has_frame(self) -> bool:
-        return self.kind in ("problem", "warning", "crashed")
+        return self.kind in ("problem", "warning", "crashed", "asking")
 
 
 def fix_keys(fixes: Sequence[Fix]) -> dict[str, str]:
@@ -68,8 +70,8 @@ def judge(view: View, prompt: str = "", keys: Mapping[str, str] | None = None) -
     if ended is not None:
         return ended
     if prompt:
-        hint = "enter, or o then t, to type"
-        return Verdict("asking", f"Waiting for your input: {prompt}", (), "typing", hint)
+        hint = "enter to type an answer"
+        return Verdict("asking", f"Waiting for your input: {prompt}", (), "typing", hint, "input")
     if view.process_state == "stopped" and view.ended is None:
         resume = f"kill -CONT {view.pid}" if view.pid else "kill -CONT"
         return Verdict("warning", f"The process is stopped (SIGSTOP); resume it with `{resume}`.")
@@ -131,7 +133,13 @@ def _crash(view: View) -> Verdict | None:
     place = f"{own[-1]['file'].rsplit('/', 1)[-1]}:{own[-1]['line']}" if own else ""
     details = (f"at {place}" if place else "", view.ended.how)
     return Verdict(
-        "crashed", raised, tuple(d for d in details if d), "output", "o to see the traceback", "crashed"
+        "crashed",
+        raised,
+        tuple(d for d in details if d),
+        "output",
+        "o to see the traceback",
+        "crashed",
+        traceback="\n".join(written[begin or 0 :]),
     )
 
 
@@ -150,10 +158,7 @@ def _without_findings(view: View) -> Verdict:
         return Verdict(
             "neutral",
             "Running, without TensorFlow so far.",
-            (
-                "Steps are found once TensorFlow is imported, or where tfslowtop.step() marks them. "
-                "Press o for the output, m for the CPU.",
-            ),
+            ("Steps are found once TensorFlow is imported, or where tfslowtop.step() marks them.",),
         )
     return Verdict("neutral", "Looking for the step: nothing has repeated often enough yet.")
 

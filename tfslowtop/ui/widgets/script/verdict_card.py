@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from textual.binding import Binding
@@ -36,6 +37,9 @@ _STYLES: dict[Kind, str] = {
 }
 _OLD, _NEW, _SMALL = "$text-error", "$text-success", "$foreground 60%"
 
+#: The blank between a number and its unit.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[mµn]?s|[kMG]?B|%)\b|%)")
+
 #: A line of the card: texts with their styles.
 Line = list[tuple[str, str]]
 
@@ -59,6 +63,10 @@ class VerdictCard(Static, can_focus=True):
         self._ascii = ascii
         self._verdict = Verdict("neutral", "")
         self._shown = ""
+
+    @property
+    def kind(self) -> Kind:
+        return self._verdict.kind
 
     @property
     def has_finding(self) -> bool:
@@ -93,6 +101,7 @@ class VerdictCard(Static, can_focus=True):
             return
         self._shown = shown
         self.set_class(framed, "-framed")
+        self.set_class(bool(verdict.opens), "-opens")
         for kind in _SIGNS:
             self.set_class(kind == verdict.kind, f"-{kind}")
         self.border_title = Content(title) if framed else None
@@ -138,13 +147,13 @@ def _plain_card(verdict: Verdict, sign: str, room: int, height: int, *, ascii: b
     """Return the card of a state that has no finding: a line, and its details where there is room."""
     most = 1 if height < _LOW and verdict.kind != "crashed" else 2
     rows = _bold(sign, _wrap(verdict.headline, room, most, ascii=ascii), _STYLES[verdict.kind])
-    brief = verdict.kind == "crashed" and height < _LOW
+    brief = verdict.kind in ("crashed", "asking") and height < _LOW
     details = [" · ".join(verdict.details)] if verdict.kind == "crashed" else list(verdict.details)
     if brief:
         details = [" · ".join((*verdict.details[:1], verdict.hint))]
     elif verdict.hint and not verdict.has_frame:
         details.append(verdict.hint)
-    if height >= _LOW or brief or verdict.opens == "typing":
+    if height >= _LOW or brief:
         indent = " " * len(sign)
         rows += [[(indent + line, "")] for text in details for line in _wrap(text, room, 2, ascii=ascii)]
     return rows
@@ -178,8 +187,9 @@ def _brief_change(f: Finding, code: FindingCode | None, room: int, *, ascii: boo
 
 
 def _wrap(text: str, width: int, most: int, *, ascii: bool) -> list[str]:
-    """Return at most `most` lines; dots say that more was cut."""
-    rows = textwrap.wrap(text, width, break_on_hyphens=False)
+    """Return at most `most` lines; dots say that more was cut. A number and its unit stay together."""
+    rows = textwrap.wrap(_BEFORE_UNIT.sub("\u00a0", text), width, break_on_hyphens=False)
+    rows = [row.replace("\u00a0", " ") for row in rows]
     if len(rows) > most:
         rows = [*rows[: most - 1], shortened(" ".join(rows[most - 1 :]), width, ascii=ascii)]
     return rows
