@@ -33,7 +33,7 @@ def test_a_limit_that_is_exceeded_is_exit_code_1(tmp_path):
     (first, *_) = json.loads((tmp_path / "out.json").read_text())["findings"]
     assert (first["cause"], first["line"], first["symbol"]) == ("retrace-python-value", 24, "train_step")
     assert {"file", "since_step", "cost_seconds", "share", "confidence", "evidence"} <= set(first)
-    assert {"summary", "code", "live"} == set(first["fix"])
+    assert {"summary", "code", "example", "live"} == set(first["fix"])
 
 
 @pytest.mark.tensorflow
