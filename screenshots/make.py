@@ -66,7 +66,6 @@ async def growing_graph() -> None:
     start = find("graph_growth")
     app = ScenarioApp(Options(all_entries(), start))
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.press("plus")  # a quarter of a second per column fills the picture sooner
         await until(pilot, lambda view: rising(view) and view.iterations > 400)
         save(pilot, "before")
         await pilot.press("1")
@@ -74,7 +73,6 @@ async def growing_graph() -> None:
         await pilot.pause(3)
         await pilot.press("2")
         await until(pilot, cured)
-        await pilot.press("minus")  # the climb and both fixes in one picture
         await pilot.pause(4)
         save(pilot, "after")
         for key, name in (("c", "code"), ("F", "focus"), ("question_mark", "help")):
@@ -87,7 +85,7 @@ async def growing_graph() -> None:
         await pilot.press("enter")
         await pilot.pause(1.5)
         save(pilot, "detail")
-        await pilot.press("escape", "minus")
+        await pilot.press("escape")
         await pilot.resize_terminal(80, 24)
         await pilot.pause(2.5)
         save(pilot, "80x24")

@@ -155,4 +155,7 @@ def _found(view: View) -> str:
     own = [f for f in view.findings if not causes()[f.cause].is_machines]
     if not own:
         return ""
-    return f"{own[0].cause} at line {own[0].line}, {own[0].share_words}"
+    share = own[0].share_words
+    if view.marks:  # the bar below is about the time since the last of them
+        share = share.replace("of the time", "of the whole run")
+    return f"{own[0].cause} at line {own[0].line}, {share}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from textual.binding import Binding
@@ -11,6 +11,7 @@ from textual.message import Message
 
 from ....agent.protocol.names import GAUGE_RSS, GPU_PREFIX, TF_GPU_PREFIX
 from ....state.view import Mark, PanelView
+from ....stats.series import coarser
 from ....stats.trend import TOO_FEW
 from ...format import SIGNS, plain, quantity
 from .axes import XAxis, tick_label
@@ -266,11 +267,14 @@ class Panel(Chart, can_focus=True):
         label: Callable[[Mark], str] = lambda mark: "",
         *,
         is_mixed: bool = False,
+        columns: int = 0,
     ) -> None:
         """Show numbers and curve; `instead` replaces the view's numbers.
 
-        A curve that `is_mixed` of both arms of an A/B test has no trend.
+        A curve that `is_mixed` of both arms of an A/B test has no trend. So many of its newest `columns` are
+        shown at least, so that a narrow panel covers the same time as a wide one.
         """
+        view = replace(view, curve=coarser(view.curve, -(-columns // max(1, self.columns))))
         self._unit = view.unit
         if view.has_base and self._scale.floor < _LEAST_GROWTH:
             self._scale = StickyScale(_LEAST_GROWTH)
