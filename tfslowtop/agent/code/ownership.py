@@ -23,6 +23,7 @@ _MAKERS = ("__autograph_generated_file",)
 
 class Ownership:
     def __init__(self, script: str) -> None:
+        self._is_command = script.rpartition(os.sep)[2] == "-c"
         self._own = self._package_of(script)
         self._inside_own = os.path.join(self._own, "")
         paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -56,8 +57,10 @@ class Ownership:
             return False
         if file.startswith("<frozen ") or any(maker in file for maker in _MAKERS):
             return True
+        if file == "<string>":
+            return not self._is_command  # made by a library, such as the methods of a named tuple
         if file.startswith("<"):
-            return False  # <stdin>, <string>, <ipython-input-3>
+            return False  # <stdin>, <ipython-input-3>
         path = os.path.abspath(file)
         if self._own and (path == self._own or path.startswith(self._inside_own)):
             return False
