@@ -274,7 +274,8 @@ class Panel(Chart, can_focus=True):
         A curve that `is_mixed` of both arms of an A/B test has no trend. So many of its newest `columns` are
         shown at least, so that a narrow panel covers the same time as a wide one.
         """
-        view = replace(view, curve=coarser(view.curve, -(-columns // max(1, self.columns))))
+        own = self.columns or columns  # before the layout there are none
+        view = replace(view, curve=coarser(view.curve, -(-columns // max(1, own))))
         self._unit = view.unit
         if view.has_base and self._scale.floor < _LEAST_GROWTH:
             self._scale = StickyScale(_LEAST_GROWTH)
