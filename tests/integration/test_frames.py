@@ -16,7 +16,7 @@ from tfslowtop.agent.protocol.channel import MemoryChannel
 from tfslowtop.agent.hooks.sampler import Sampler
 from tfslowtop.agent.hooks.context import HookContext
 
-hook = Sampler(HookContext(Agent(MemoryChannel()), "x.py"))
+hook = Sampler(HookContext(Agent(MemoryChannel()), "-c"))
 looker, done = 0, False
 
 def pause(phase, info):

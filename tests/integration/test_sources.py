@@ -112,7 +112,7 @@ def test_a_scenario_tells_what_it_does_and_obeys(start):
     assert Path(stream.file).name == "mine.py" and stream.line == 7
     assert [t.fixes for t in of(events, Toggled)] == [(), ("quick",)]
     assert [g.name for g in of(events, Gauge)][:1] == ["things"]
-    samples = of(events, Samples)
+    samples = [s for s in of(events, Samples) if s.stream == stream.id]
     assert [s.first for s in samples] == [sum(map(len, samples[:n])) for n in range(len(samples))]
     assert events[-1] == Ended(0, "It was stopped.", events[-1].at)
     assert list(source.events(0)) == []

@@ -1,6 +1,6 @@
 import tensorflow as tf
 
-w = tf.Variable(tf.random.normal([128, 256]))
+w = tf.Variable(tf.random.normal([1024, 256]))
 losses = []
 
 
@@ -10,7 +10,7 @@ def step(x):
     return tf.reduce_mean(y), y
 
 
-x = tf.random.normal([128, 128])
+x = tf.random.normal([128, 1024])
 for i in range(3000):
     loss, outputs = step(x)
     losses.append(outputs)
