@@ -16,7 +16,7 @@ CHOSEN = (
     "meta_step", "window_sum", "cartpole_scores", "blur_features", "fit_generator", "augment_images",
     "loss_history", "checkpoint_often", "tidy_memory", "rowwise_norm", "counter_state", "unrolled_ode",
     "mixed_readers", "bag_of_towers", "policy_update", "jit_lengths", "pendulum_rollout", "frame_upload",
-    "sensor_fusion", "reward_plot", "trace_log", "latent_walk", "embed_catalogue",
+    "sensor_fusion", "reward_plot", "rollouts", "latent_walk", "embed_catalogue",
     "ising_grid", "shelf_camera", "dust_tracks",
     "leaf_classes", "plant_sensor", "surface_fit", "noise_filter", "bridge_loads", "word_pairs",
     "custom_loop", "v1_train", "buckets", "inference", "two_networks", "small_eager", "heavy_matmul",

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfslowtop.stats.blocks import RecentRows
-from tfslowtop.stats.series import BIN_NS, BINS, LEVELS, RAW, Curve, Series, coarser
+from tfslowtop.stats.series import BIN_NS, BINS, LEVELS, RAW, Series
 
 SECOND = 1_000_000_000
 BORN = 5_000 * SECOND
@@ -277,18 +277,3 @@ def test_the_histogram_counts_everything_once(bars: int) -> None:
     assert shown.counts.sum() == 2_000
     # A value may sit on an edge to within rounding.
     assert np.abs(shown.counts - expected).max() <= 1
-
-
-def test_coarser_columns_keep_their_samples_and_their_place() -> None:
-    nan = float("nan")
-    mid = np.array([1.0, 3.0, nan, nan, nan, nan, 5.0])
-    curve = Curve(10 * SECOND, SECOND, mid - 1, mid, mid + 1)
-    merged = coarser(curve, 3)
-    assert (merged.start_ns, merged.width_ns) == (9 * SECOND, 3 * SECOND)
-    np.testing.assert_array_equal(merged.mid, [2.0, nan, 5.0])
-    np.testing.assert_array_equal(merged.lo, [0.0, nan, 4.0])
-    np.testing.assert_array_equal(merged.hi, [4.0, nan, 6.0])
-    later = coarser(Curve(11 * SECOND, SECOND, mid[1:] - 1, mid[1:], mid[1:] + 1), 3)
-    assert later.start_ns == merged.start_ns
-    np.testing.assert_array_equal(later.mid[1:], merged.mid[1:])
-    assert coarser(curve, 1) is curve

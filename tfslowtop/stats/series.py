@@ -40,29 +40,6 @@ class Curve:
     hi: Floats
 
 
-def coarser(curve: Curve, group: int) -> Curve:
-    """Return the curve with `group` columns in one. Where they begin does not depend on the window."""
-    if group <= 1:
-        return curve
-    before = (curve.start_ns // curve.width_ns) % group
-    after = -(before + len(curve.mid)) % group
-
-    def grouped(values: Floats) -> Floats:
-        return np.pad(values, (before, after), constant_values=np.nan).reshape(-1, group)
-
-    mid = grouped(curve.mid)
-    known = np.isfinite(mid).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        middle = np.where(np.isfinite(mid), mid, 0.0).sum(axis=1) / known
-    return Curve(
-        start_ns=curve.start_ns - before * curve.width_ns,
-        width_ns=curve.width_ns * group,
-        lo=np.fmin.reduce(grouped(curve.lo), axis=1),
-        mid=middle,
-        hi=np.fmax.reduce(grouped(curve.hi), axis=1),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Groups:
     """What a batch holds for each 50 ms bin that it touches."""

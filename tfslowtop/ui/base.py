@@ -57,7 +57,7 @@ class WatchApp(TerminalApp):
     #: The zoom that a run reaches by itself: it starts closer, so that its first seconds fill the width.
     USUAL_ZOOM = 0.5
     #: Steps up to it, while what is known fits into the width: fine ones, so that the curves fill it.
-    WIDENING = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+    WIDENING = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
     #: What the help says about this app only.
     ABOUT = AppHelp()
     #: What is added to the sentence about a bug of ours.

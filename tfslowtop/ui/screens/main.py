@@ -151,7 +151,6 @@ class MainScreen(LatestSizeOnly, Screen[None]):
                     baseline,
                     label=lambda mark: mark_label(mark, frame.fixes),
                     is_mixed=view.newest_comparison is not None,
-                    columns=self.curve_columns,
                 )
         self._show_gpu(view, now, frame.baselines)
         self._grid.want(self._wanted(view))
@@ -203,8 +202,7 @@ class MainScreen(LatestSizeOnly, Screen[None]):
         note = "it has fallen off the bus" if lost else ""
         baseline = baselines.get(shown.name)
         used, _, share = used_of_total(view, self._gpu).rstrip(")").partition(" (")
-        numbers = (used, share) if share else (used,)
-        panel.show(shown, view.marks, now, baseline, note, numbers, columns=self.curve_columns)
+        panel.show(shown, view.marks, now, baseline, note, (used, share) if share else (used,))
 
     def quantity_of(self, panel: str) -> str:
         """Return the quantity that a panel shows: `gpu` shows one GPU's memory."""

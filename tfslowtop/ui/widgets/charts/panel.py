@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from textual.binding import Binding
@@ -11,7 +11,6 @@ from textual.message import Message
 
 from ....agent.protocol.names import GAUGE_RSS, GPU_PREFIX, TF_GPU_PREFIX
 from ....state.view import Mark, PanelView
-from ....stats.series import coarser
 from ....stats.trend import TOO_FEW
 from ...format import SIGNS, plain, quantity
 from .axes import XAxis, tick_label
@@ -267,15 +266,11 @@ class Panel(Chart, can_focus=True):
         label: Callable[[Mark], str] = lambda mark: "",
         *,
         is_mixed: bool = False,
-        columns: int = 0,
     ) -> None:
         """Show numbers and curve; `instead` replaces the view's numbers.
 
-        A curve that `is_mixed` of both arms of an A/B test has no trend. So many of its newest `columns` are
-        shown at least, so that a narrow panel covers the same time as a wide one.
+        A curve that `is_mixed` of both arms of an A/B test has no trend.
         """
-        own = self.columns or columns  # before the layout there are none
-        view = replace(view, curve=coarser(view.curve, -(-columns // max(1, own))))
         self._unit = view.unit
         if view.has_base and self._scale.floor < _LEAST_GROWTH:
             self._scale = StickyScale(_LEAST_GROWTH)
