@@ -106,9 +106,8 @@ def test_a_scenario_tells_what_it_does_and_obeys(start):
     source.stop()
     events += collect(source, ended)
     assert [p.name for p in of(events, Phase)] == ["importing", "setup", "warm-up", "running", "done"]
-    (stream,) = [
-        s for s in of(events, Stream) if s.kind == STREAM_KERNEL
-    ]  # a collection may have one of its own
+    # A collection may have a stream of its own.
+    (stream,) = [s for s in of(events, Stream) if s.kind == STREAM_KERNEL]
     assert Path(stream.file).name == "mine.py" and stream.line == 7
     assert [t.fixes for t in of(events, Toggled)] == [(), ("quick",)]
     assert [g.name for g in of(events, Gauge)][:1] == ["things"]
